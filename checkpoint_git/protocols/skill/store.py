@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -21,7 +21,6 @@ from checkpoint_git.protocols.validate import describe_unmerged, find_twins, ite
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from typing import Any
 
     from checkpoint_git.protocols.write import Change, Tell, Written
 
@@ -161,7 +160,7 @@ def writing(place: Place, skill: str, on_wait: "Tell" = lambda: None) -> "Abstra
 def change_checkpoint(
     place: Place, skill: str, change: "Change", now: int, on_wait: "Tell" = lambda: None
 ) -> "Written":
-    """Reads, changes and writes one checkpoint under the lock; see plan_write for what a change gets and returns."""
+    """Read, change and write one checkpoint under the lock; see plan_write for what a change gets and returns."""
     from checkpoint_git.protocols.write import plan_write
 
     path = layout.checkpoint_path(place, skill)
@@ -169,36 +168,59 @@ def change_checkpoint(
 
     def change_known(value: "dict[str, Any] | None") -> "dict[str, Any] | Finding":
         changed = change(value)
-        version = changed.get("protocol_version") if isinstance(changed, dict) else None
-        if value is None or version is None or version in VERSIONS:
+        if value is None or isinstance(changed, Finding):
             return changed
-        message = f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
-        what = "upgrade checkpoint-git; if the version is a mistake"
-        hint = advise(what, "checkpoint", "update", skill, "--protocol_version=1.0")
-        return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
+        return _refuse_version(changed, skill) or changed
 
     with writing(place, skill, on_wait):
         content = read_content(path, place.top) if os.path.lexists(path) else None
-        for twin in find_twins([skill, *list_skills(place)]):
-            if twin.path.casefold() == skill.casefold():
-                hint = f"write to {twin.path}, or choose another name" if content is None else twin.hint
-                raise CheckpointError(f"there is {twin.path}, and {twin.message}", hint)
+        _check_twins(place, skill, is_new=content is None)
         arisen = _check_name(place, skill) if content is None else []
         before = None if content is None else next(iterate_checked([(shown, content)], now))
         written = plan_write(shown, before, change_known, now)
-        added = [each._replace(level="error") for each in written.arisen if each.code in REFUSED_IN_A_WRITE]
-        written = written._replace(refused=[*written.refused, *added], arisen=[*written.arisen, *arisen])
+        refused = [finding._replace(level="error") for finding in written.arisen if finding.code in REFUSED_IN_A_WRITE]
+        written = written._replace(refused=[*written.refused, *refused], arisen=[*written.arisen, *arisen])
         if not written.refused:
             data = (written.document.text or "").encode()
             replaced = content if isinstance(content, bytes) else None
             atomic.replace_known(path, replaced, data)
-            kept = read_kept(place, shown)
-            was, now_is = ({**((one and one.value) or {}), "updated_at": ""} for one in (before, written.document))
-            if kept and kept[1] == content and was == now_is:
-                keep_write(place, shown, kept[0], data, is_undone=kept[2])  # undo takes back more than a time
-            else:
-                keep_write(place, shown, replaced, data)
+            is_same = _has_same_value(before, written.document)
+            _keep_change(place, shown, replaced, data, is_same=is_same)
     return written
+
+
+def _refuse_version(value: dict[str, Any], skill: str) -> Finding | None:
+    """Return why a checkpoint of another version of the protocol is not written, None for a known one."""
+    version = value.get("protocol_version")
+    if version is None or version in VERSIONS:
+        return None
+    message = f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
+    what = "upgrade checkpoint-git; if the version is a mistake"
+    hint = advise(what, "checkpoint", "update", skill, "--protocol_version=1.0")
+    return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
+
+
+def _check_twins(place: Place, skill: str, *, is_new: bool) -> None:
+    """Raise CheckpointError where another name differs from the skill's by capital letters only."""
+    for twin in find_twins([skill, *list_skills(place)]):
+        if twin.path.casefold() == skill.casefold():
+            hint = f"write to {twin.path}, or choose another name" if is_new else twin.hint
+            raise CheckpointError(f"there is {twin.path}, and {twin.message}", hint)
+
+
+def _has_same_value(before: Document | None, after: Document) -> bool:
+    """Return whether two versions differ in nothing but the time of their last write."""
+    was = (before and before.value) or {}
+    return {**was, "updated_at": ""} == {**(after.value or {}), "updated_at": ""}
+
+
+def _keep_change(place: Place, shown: str, replaced: bytes | None, data: bytes, *, is_same: bool) -> None:
+    """Keep for undo what a write replaced, None for no file. is_same: only the time changed."""
+    kept = read_kept(place, shown)
+    if kept and kept[1] == replaced and is_same:
+        keep_write(place, shown, kept[0], data, is_undone=kept[2])  # undo takes back more than a time
+    else:
+        keep_write(place, shown, replaced, data)
 
 
 def is_mistyped(skill: str, known: Sequence[str]) -> bool:

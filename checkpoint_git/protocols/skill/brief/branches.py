@@ -46,40 +46,86 @@ def _has_branches(place: Place) -> bool:
 
 
 def find_branch_work(place: Place, known: Sequence[str], now: int) -> tuple[list[BranchWork], bool]:
-    """The newest first, and whether that is not all. known: local branches that are read elsewhere."""
+    """Return what other branches did, the newest first, and whether that is not all.
+
+    known: local branches that are read elsewhere.
+    """
     if not _has_branches(place):
         return [], False
-    from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
-    from checkpoint_git.git.objects import parse_change, parse_changes, read_tree
-
     folder = relative_path(place.directory, place.top)
-    log = ["--literal-pathspecs", *PLAIN_LOG, "--ignore-missing", f"-n{_MOST_COMMITS}", "--raw", "--no-abbrev"]
-    log += ["--no-renames", f"--max-age={now - _DAYS * DAY}"]
-    words = [*log, "--format=%S%x00%ct%x00%an"]
-    words += ["--glob=refs/heads", "--exclude=refs/remotes/*/HEAD", "--glob=refs/remotes"]
-    words += ["--not", "HEAD", *(f"refs/heads/{name}" for name in known), "--", folder]
-    found: dict[tuple[str, str], BranchWork] = {}
-    ref, since, who, commits = "", 0, "", 0
     with suppress(CheckpointError):  # a damaged ref: other commands say so
-        fields = iter(b"".join(read_blocks(place.top, words)).split(b"\0"))
-        for field in fields:
-            if field.startswith(b"refs/"):
-                ref, since, who = os.fsdecode(field), int(next(fields)), next(fields).decode("utf-8", "replace")
-                commits += 1
-            elif field.lstrip(b"\n").startswith(b":"):
-                file = parse_change(field.lstrip(b"\n"), fields)
-                if layout.find_skill(file.path) and os.path.dirname(file.path) == folder and "\n" not in file.path:
-                    base, blob = (entry.blob if entry else "" for entry in (file.old, file.after))
-                    own = f"refs/heads/{ref.split('/', 3)[-1]}" if ref.startswith("refs/remotes/") else ref
-                    ahead = found.get((own, file.path))  # of what is pushed of a local branch, the rest
-                    name = own if ahead and ahead.base == blob else ref
-                    newest = found.setdefault((name, file.path), BranchWork(name, file.path, who, since, base, blob))
-                    found[name, file.path] = newest._replace(since=since, base=base)
-        ours = read_tree(place.top, "HEAD", environment(), [folder]) if found else {}
-        # a squash merge leaves the branch outside HEAD's history, and its state inside
-        merged = b"".join(read_blocks(place.top, [*log, "--format=", "HEAD", "--", folder])) if found else b""
-        seen = [*ours.items(), *((each.path, each.after) for each in parse_changes(merged))]
-        had = {(path, entry.blob) for path, entry in seen if entry}
-        work = [one for one in found.values() if one.blob and (one.path, one.blob) not in had]
+        touches, commits = _read_touches(place, folder, known, now)
+        work = _gather(touches)
+        if work:
+            work = _leave_out_merged(place, folder, work, now)
         return work, commits >= _MOST_COMMITS
     return [], False
+
+
+def _log_words(now: int) -> list[str]:
+    """Return the words of a `git log` that shows what recent commits did to files."""
+    from checkpoint_git.git.history.log import PLAIN_LOG
+
+    words = ["--literal-pathspecs", *PLAIN_LOG, "--ignore-missing", f"-n{_MOST_COMMITS}", "--raw", "--no-abbrev"]
+    return [*words, "--no-renames", f"--max-age={now - _DAYS * DAY}"]
+
+
+def _read_touches(place: Place, folder: str, known: Sequence[str], now: int) -> tuple[list[BranchWork], int]:
+    """Return what each commit of another branch did to each checkpoint, newest first, and how many commits there are.
+
+    Raises CheckpointError.
+    """
+    from checkpoint_git.git.history.log import read_blocks
+    from checkpoint_git.git.objects import parse_change
+
+    words = [*_log_words(now), "--format=%S%x00%ct%x00%an"]
+    words += ["--glob=refs/heads", "--exclude=refs/remotes/*/HEAD", "--glob=refs/remotes"]
+    words += ["--not", "HEAD", *(f"refs/heads/{name}" for name in known), "--", folder]
+
+    touches = list[BranchWork]()
+    commits = 0
+    ref, since, who = "", 0, ""
+    fields = iter(b"".join(read_blocks(place.top, words)).split(b"\0"))
+    for field in fields:
+        change = field.lstrip(b"\n")
+        if field.startswith(b"refs/"):
+            ref = os.fsdecode(field)
+            since = int(next(fields))
+            who = next(fields).decode("utf-8", "replace")
+            commits += 1
+        elif change.startswith(b":"):
+            file = parse_change(change, fields)
+            if layout.find_skill(file.path) and os.path.dirname(file.path) == folder and "\n" not in file.path:
+                base = file.old.blob if file.old else ""
+                blob = file.after.blob if file.after else ""
+                touches.append(BranchWork(ref, file.path, who, since, base, blob))
+    return touches, commits
+
+
+def _gather(touches: Sequence[BranchWork]) -> list[BranchWork]:
+    """Return the touches of each branch and file as one. touches: newest first."""
+    found: dict[tuple[str, str], BranchWork] = {}
+    for touch in touches:
+        own = touch.ref
+        if own.startswith("refs/remotes/"):
+            own = f"refs/heads/{own.split('/', 3)[-1]}"
+        ahead = found.get((own, touch.path))
+        # what is pushed of a local branch is the older part of its work
+        ref = own if ahead and ahead.base == touch.blob else touch.ref
+        newest = found.setdefault((ref, touch.path), touch._replace(ref=ref))
+        found[ref, touch.path] = newest._replace(since=touch.since, base=touch.base)
+    return list(found.values())
+
+
+def _leave_out_merged(place: Place, folder: str, work: Sequence[BranchWork], now: int) -> list[BranchWork]:
+    """Return the work whose result HEAD has not had. Raises CheckpointError.
+
+    A squash merge leaves the branch outside HEAD's history, and its state inside.
+    """
+    from checkpoint_git.git.history.log import environment, read_blocks
+    from checkpoint_git.git.objects import parse_changes, read_tree
+
+    had = {(path, entry.blob) for path, entry in read_tree(place.top, "HEAD", environment(), [folder]).items()}
+    merged = b"".join(read_blocks(place.top, [*_log_words(now), "--format=", "HEAD", "--", folder]))
+    had |= {(change.path, change.after.blob) for change in parse_changes(merged) if change.after}
+    return [part for part in work if part.blob and (part.path, part.blob) not in had]

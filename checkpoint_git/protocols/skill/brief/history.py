@@ -109,55 +109,72 @@ def read_entries(
 
 
 def _find_own(step: Step, skill: str, versions: Versions) -> tuple[Touch | None, list[life.History]]:
-    """What a step did to the checkpoint, a move as one touch, and what it put into the history."""
-    touches = list[Touch]()
-    for touch in step.touches:
-        # a rename between a checkpoint and what is none, as `reset` makes one: the one goes, the other comes
-        if touch.came_from and not all(map(layout.find_skill, (touch.path, touch.came_from))):
-            touches.append(Touch(touch.came_from, touch.before, ""))
-            touches.append(Touch(touch.path, ("",), touch.after))
-        else:
-            touches.append(touch)
-    own = [touch for touch in touches if layout.find_skill(touch.path)]
+    """Return what a step did to the checkpoint, a move as one touch, and what it put into the history."""
+    touches = [part for touch in step.touches for part in _split_rename(touch)]
     past = list[life.History]()
     for touch in touches:
         if not layout.find_skill(touch.path) and touch.after and not any(touch.before):
             value = versions.read(touch.after)
-            one = None if isinstance(value, Broken) else life.read_history(touch.path, value, skill)
-            past += [one] if one else []
-    if not own:
-        return None, past
-    here = next((touch for touch in own if touch.after), own[0])
-    gone = [touch for touch in own if not touch.after and any(touch.before) and touch is not here]
-    if gone and not any(here.before):  # rewritten while it was moved, so much that git sees no rename
-        return here._replace(before=gone[0].before, came_from=gone[0].path), past
-    return here, past
+            found = None if isinstance(value, Broken) else life.read_history(touch.path, value, skill)
+            if found:
+                past.append(found)
+    own = [touch for touch in touches if layout.find_skill(touch.path)]
+    return (_join_move(own) if own else None), past
+
+
+def _split_rename(touch: Touch) -> list[Touch]:
+    """Return a rename between a checkpoint and another file, as `reset` makes one, as two: one goes, one comes."""
+    if not touch.came_from or all(map(layout.find_skill, (touch.path, touch.came_from))):
+        return [touch]
+    return [Touch(touch.came_from, touch.before, ""), Touch(touch.path, ("",), touch.after)]
+
+
+def _join_move(touches: Sequence[Touch]) -> Touch:
+    """Return the one touch of several of a checkpoint: it may have been rewritten while it was moved, so much that git
+    sees no rename.
+    """
+    here = next((touch for touch in touches if touch.after), touches[0])
+    gone = [touch for touch in touches if not touch.after and any(touch.before) and touch is not here]
+    if gone and not any(here.before):
+        return here._replace(before=gone[0].before, came_from=gone[0].path)
+    return here
 
 
 def _judge(
     commit: Commit, touch: Touch, past: Sequence[life.History], versions: Versions, boundary: frozenset[str]
 ) -> _Pending:
-    is_merge = len(touch.before) > 1
-    broken, events = "", [life.Event("moved", "path", "", touch.came_from, touch.path)] if touch.came_from else []
+    """Return what a commit did. past: what it put into the history. boundary: where a clone was cut off."""
+    entry = Entry(touch.path, commit if commit.id else None, [], is_merge=len(touch.before) > 1)
     after = versions.read(touch.after)
-    blobs = [blob for blob in touch.before if blob]
-    parents = [versions.read(blob) for blob in blobs] if isinstance(after, dict) else []
-    good = [parent for parent in parents if isinstance(parent, dict)]
     if isinstance(after, Broken):
-        events.append(life.Event("broken", "", after.why))
-    elif after is None:
-        events = life.fold_rotation([life.Event("deleted", "", touch.path)], past, is_gone=True)
-    elif good:
-        events += life.find_own_events(good, after) if is_merge else life.find_events(good[0], after)
-        events = life.fold_rotation(events, past, is_gone=False)
-    elif parents:
-        events.append(life.Event("repaired", "", "valid JSON again"))
-        broken = blobs[0]
-    elif commit.id in boundary:
+        events = [*_find_move(touch), life.Event("broken", "", after.why)]
+        return _Pending(entry._replace(events=events))
+    if after is None:
+        deleted = [life.Event("deleted", "", touch.path)]
+        return _Pending(entry._replace(events=life.fold_rotation(deleted, past, is_gone=True)))
+
+    blobs = [blob for blob in touch.before if blob]
+    parents = [versions.read(blob) for blob in blobs]
+    good = [parent for parent in parents if isinstance(parent, dict)]
+    if good:
+        changed = life.find_own_events(good, after) if entry.is_merge else life.find_events(good[0], after)
+        events = life.fold_rotation([*_find_move(touch), *changed], past, is_gone=False)
+        return _Pending(entry._replace(events=events), "", after)
+    if parents:
+        events = [*_find_move(touch), life.Event("repaired", "", "valid JSON again")]
+        return _Pending(entry._replace(events=events), blobs[0], after)
+    events = _describe_start(after)
+    if commit.id in boundary:
         events = [life.Event("known", "", "earlier history is not in this shallow clone")]
-    else:
-        words = [text_field(after, key) for key in ("project", "phase", "step", "status")]
-        start = ", ".join(filter(None, words)) or "an empty checkpoint"
-        events = [life.Event("started", "", start), *life.find_first_events(after)]
-    entry = Entry(touch.path, commit if commit.id else None, events, is_merge)
-    return _Pending(entry, broken, after if isinstance(after, dict) else {})
+    return _Pending(entry._replace(events=events), "", after)
+
+
+def _find_move(touch: Touch) -> list[life.Event]:
+    return [life.Event("moved", "path", "", touch.came_from, touch.path)] if touch.came_from else []
+
+
+def _describe_start(value: dict[str, Any]) -> list[life.Event]:
+    """Return the events of a checkpoint's first version."""
+    words = [text_field(value, key) for key in ("project", "phase", "step", "status")]
+    start = ", ".join(filter(None, words)) or "an empty checkpoint"
+    return [life.Event("started", "", start), *life.find_first_events(value)]

@@ -71,49 +71,69 @@ class DocumentSummary(NamedTuple):
 
 
 def summarize_document(document: Document) -> DocumentSummary:
-    value, findings = document.value, tuple(document.findings)
+    value = document.value
+    findings = tuple(document.findings)
     if value is None:
         return DocumentSummary(document.path, document.skill, document.size, findings)
-    instant = read_instant(value.get("updated_at"))
-    waits = map(str, views.list_waits(value))
-    proposals = (
-        views.text_field(one, "proposed_resolution") if isinstance(one, dict) and views.is_open(one) else ""
-        for one in views.read_list(value, "blockers")
-    )
-    state = value.get("skill_state")
-    long = [
-        (join_pointer("/skill_state", key), len(member))
-        for key, member in (state.items() if isinstance(state, dict) else ())
-        if key.startswith("merged_prs") and isinstance(member, list) and len(member) > MAX_MERGED
-    ]
+
+    long_lists = _find_long_lists(value)
     due = set[str]()
-    if long or document.size > MAX_SIZE:
+    if long_lists or document.size > MAX_SIZE:
         from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
 
         due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
-    text = document.text or ""
-    may_record = any(word in text and re.search(word + _KEY_END, text) for word in _KEY_WORDS)
+    updated = read_instant(value.get("updated_at"))
+    actions = views.read_list(value, "next_actions")
     return DocumentSummary(
         path=document.path,
         skill=document.skill,
         size=document.size,
         findings=findings,
         status=_share(value.get("status")),
-        updated_at=instant[0] if instant else None,
+        updated_at=updated[0] if updated else None,
         project_dir=_share(value.get("project_dir")),
         listed=tuple(map(views.listed_path, views.read_primer(value, "generated_files"))),
-        actions=_find_actions(views.read_list(value, "next_actions")),
-        resolutions=(
-            *_find_passages("/blockers/{}/proposed_resolution", proposals),
-            *_find_passages(f"/depends_on{'' if isinstance(value.get('depends_on'), str) else '/{}'}", waits),
-        ),
-        recorded=tuple(find_recorded_commits(value)) if may_record else (),
+        actions=_find_actions(actions),
+        resolutions=_find_resolutions(value),
+        recorded=_find_recorded(value, document.text or ""),
         unreviewed=sum(not views.is_reviewed(entry) for entry in views.read_list(value, "superseded")),
-        merged=tuple((where, length) for where, length in long if where in due),
+        merged=tuple((where, length) for where, length in long_lists if where in due),
         rotates=bool(due),
         created_at=merged_work.find_start(value),
-        actions_count=len(views.read_list(value, "next_actions")),
+        actions_count=len(actions),
     )
+
+
+def _find_long_lists(value: dict[str, Any]) -> list[tuple[str, int]]:
+    """Return the place and the length of each list of merged pull requests that is too long."""
+    state = value.get("skill_state")
+    if not isinstance(state, dict):
+        return []
+    return [
+        (join_pointer("/skill_state", key), len(member))
+        for key, member in state.items()
+        if key.startswith("merged_prs") and isinstance(member, list) and len(member) > MAX_MERGED
+    ]
+
+
+def _find_resolutions(value: dict[str, Any]) -> tuple[Passage, ...]:
+    """Return what names references in the proposals of open blockers, and in depends_on."""
+    proposals = list[str]()
+    for blocker in views.read_list(value, "blockers"):
+        is_open = isinstance(blocker, dict) and views.is_open(blocker)
+        proposals.append(views.text_field(blocker, "proposed_resolution") if is_open else "")
+    place = "/depends_on" if isinstance(value.get("depends_on"), str) else "/depends_on/{}"
+    return (
+        *_find_passages("/blockers/{}/proposed_resolution", proposals),
+        *_find_passages(place, map(str, views.list_waits(value))),
+    )
+
+
+def _find_recorded(value: dict[str, Any], text: str) -> tuple[Recorded, ...]:
+    """Return the commit ids of a document. text: of its file; where no key can name one, the value is not walked."""
+    if any(word in text and re.search(word + _KEY_END, text) for word in _KEY_WORDS):
+        return tuple(find_recorded_commits(value))
+    return ()
 
 
 def _share(text: Any) -> str | None:

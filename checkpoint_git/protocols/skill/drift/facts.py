@@ -162,24 +162,51 @@ class SkillFacts:
         came before it, and while the checkpoint is not committed, only what is clearly later than updated_at: a session
         commits its files around the time it writes.
         """
-        at_path: dict[str, list[int]] = {}
-        for at, step in enumerate(self.steps):
-            for path in step.paths:
-                at_path.setdefault(path, []).append(at)
-        found, asked = {}, at_path.keys() - self.paths  # checkpoints change with every session
-        for one in self.summaries if asked else ():
-            files = [file for file in self.files.get(one.path, ()) if file.state == "there"]
-            watched = {name: file for file in files for name in file.names if name in asked}
-            own, written = at_path.get(one.path, [-1])[0], one.updated_at or 0
-            own = own if own >= 0 and self.steps[own].when >= written else -1
-            touched = dict[str, tuple[NamedFile, history.Change]]()
-            for name, file in watched.items() if one.updated_at is not None else ():
-                steps = (self.steps[at] for at in at_path[name] if at < own or self.steps[at].when > written + GRACE)
-                newest = next((step for step in steps if one.path not in step.paths and step.when > written), None)
-                touched |= {name: (file, newest)} if newest else {}
-            if touched:
-                found[one.path] = (self.steps[own].id if own >= 0 else "", touched)
+        indexes = self._index_steps()
+        if not indexes.keys() - self.paths:  # checkpoints change with every session
+            return {}
+        found = {}
+        for summary in self.summaries:
+            if summary.updated_at is not None:
+                own = self._find_own_step(summary, indexes)
+                touched = self._find_touched(summary, own, indexes)
+                if touched:
+                    found[summary.path] = (self.steps[own].id if own >= 0 else "", touched)
         return found
+
+    def _index_steps(self) -> Mapping[str, Sequence[int]]:
+        """Return the indexes of the steps that touched each path, newest first."""
+        indexes: dict[str, list[int]] = {}
+        for index, step in enumerate(self.steps):
+            for path in step.paths:
+                indexes.setdefault(path, []).append(index)
+        return indexes
+
+    def _find_own_step(self, summary: DocumentSummary, indexes: Mapping[str, Sequence[int]]) -> int:
+        """Return the index of the step that brought in a checkpoint as it is, -1 while that is not committed."""
+        own = indexes.get(summary.path, [-1])[0]
+        is_committed = own >= 0 and self.steps[own].when >= (summary.updated_at or 0)
+        return own if is_committed else -1
+
+    def _find_touched(
+        self, summary: DocumentSummary, own: int, indexes: Mapping[str, Sequence[int]]
+    ) -> Mapping[str, tuple[NamedFile, history.Change]]:
+        """Return the listed files that something touched since, each with the newest step that did.
+
+        own: the index of the checkpoint's step.
+        """
+        written = summary.updated_at or 0
+        touched: dict[str, tuple[NamedFile, history.Change]] = {}
+        for file in self.files.get(summary.path, ()):
+            names = [name for name in file.names if file.state == "there" and name not in self.paths]
+            for name in names:
+                for index in indexes.get(name, ()):
+                    step = self.steps[index]
+                    is_later = index < own or step.when > written + GRACE
+                    if is_later and step.when > written and summary.path not in step.paths:
+                        touched[name] = (file, step)
+                        break
+        return touched
 
     @fact("the content of the generated files", frozenset())
     def unchanged(self) -> frozenset[tuple[str, str]]:

@@ -83,21 +83,36 @@ def _read_commits_since(place: Place, document: Document, start: str, env: Mappi
 def _read_changed(
     place: Place, document: Document, files: Sequence[NamedFile], start: str, instant: int, env: Mapping[str, str]
 ) -> list[str]:
-    """The listed files, and those in listed folders and patterns, that changed after updated_at; sorted."""
-    top, names = place.top, list(dict.fromkeys(name for file in files for name in file.names))[:_MOST_NAMES]
+    """Return the listed files, and those in listed folders and patterns, that changed after updated_at; sorted."""
+    every = dict.fromkeys(name for file in files for name in file.names)
+    names = [*every][:_MOST_NAMES]
     if not names:
         return []
+    top = place.top
     if place.work_tree is None:
-        there = (name for name in names if os.path.lexists(os.path.join(top, name)))  # a pattern is not a file
-        return sorted(name for name in there if _is_newer(top, name, instant))
-    patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{top}/{name}")}
-    specs = [f":({'glob' if name in patterns else 'literal'}){name}" for name in names]
-    here = read_names([*_STATUS, *specs], place.work_tree, env=env)
-    newer = {record[3:] for record in here if _is_newer(top, record[3:], instant)}
+        present = [name for name in names if os.path.lexists(os.path.join(top, name))]  # a pattern is not a file
+        return sorted(name for name in present if _is_newer(top, name, instant))
+
+    specs = [_write_pathspec(name, top) for name in names]
+    uncommitted = [record[3:] for record in read_names([*_STATUS, *specs], place.work_tree, env=env)]
+    changed = {name for name in uncommitted if _is_newer(top, name, instant)}
+    if start:
+        changed |= _read_committed(place.work_tree, specs, start, env)
+    return sorted(changed - {document.path})
+
+
+def _write_pathspec(name: str, top: str) -> str:
+    is_pattern = bool(set("*?[") & set(name)) and not os.path.lexists(f"{top}/{name}")
+    return f":(glob){name}" if is_pattern else f":(literal){name}"
+
+
+def _read_committed(work_tree: str, specs: Sequence[str], start: str, env: Mapping[str, str]) -> set[str]:
+    """Return the files whose content differs between a commit and HEAD."""
     words = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative", start, "HEAD", "--", *specs]
-    committed = [(start, name) for name in read_names(words, place.work_tree, env=env)] if start else []
-    changed = {*committed} - (read_unchanged(place.work_tree, committed) if committed else frozenset())
-    return sorted((newer | {name for _, name in changed}) - {document.path})
+    committed = {(start, name) for name in read_names(words, work_tree, env=env)}
+    if committed:
+        committed -= read_unchanged(work_tree, sorted(committed))
+    return {name for _, name in committed}
 
 
 def _is_newer(top: str, name: str, instant: int) -> bool:

@@ -103,20 +103,37 @@ def find_move(old: str, new: str) -> tuple[str, str]:
 
 
 def follow_moves(entry: str, moves: Sequence[tuple[str, str]], others: Collection[str]) -> str:
-    """The entry with new names and its notes, "" for none. moves: of each path. others: the other entries' paths."""
+    """Return the entry with new names and its notes, "" for none.
+
+    moves: of each path, its old and its new name. others: the other entries' paths.
+    """
     moved = [(old, new) for old, new in moves if old != new]
-    if any(new in others or any(one in new and one not in old for one in "{},;*?[") for old, new in moved):
+    if any(new in others or _has_new_sign(old, new) for old, new in moved):
         return ""
-    before, after = find_move(*moved[0])
+
     is_plain = all(entry.count(old) == 1 for old, _ in moved)
-    is_once = entry.startswith(before) and (not before or entry.count(before) == 1)
-    changed = after + entry.removeprefix(before) if is_once else ""
     if is_plain:
         changed = entry
         for old, new in moved:
             changed = changed.replace(old, new)
-    is_right = {*choose_reading(find_readings(changed), lambda path: False)} == {new for _, new in moves}
-    return changed if is_right or (is_plain and all(is_path_like(new) for _, new in moved)) else ""
+    else:
+        changed = _replace_folder(entry, *find_move(*moved[0]))
+
+    if {*choose_reading(find_readings(changed), lambda path: False)} == {new for _, new in moves}:
+        return changed
+    return changed if is_plain and all(is_path_like(new) for _, new in moved) else ""
+
+
+def _has_new_sign(old: str, new: str) -> bool:
+    """Return whether the new name has a sign that means something in an entry, and the old one had not."""
+    return any(sign in new and sign not in old for sign in "{},;*?[")
+
+
+def _replace_folder(entry: str, before: str, after: str) -> str:
+    """Return the entry with another folder in front, "" where that folder is not named once, in front."""
+    if not entry.startswith(before) or (before and entry.count(before) != 1):
+        return ""
+    return after + entry.removeprefix(before)
 
 
 def _split_joints(bare: str) -> list[str]:

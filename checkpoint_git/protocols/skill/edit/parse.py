@@ -36,6 +36,7 @@ _OPERATOR_LETTERS = "+:"
 SIGNS = {"replace": "", "append": "+", "remove": "-"}
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"  # which word processors put for two of them
 _MAX_STEPS = 20
+_NO_SPACE = ", with no space around ="
 
 
 class Step(NamedTuple):
@@ -164,18 +165,45 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
         raise CheckpointError(message, "quote it for the shell: --a:json='[\"x\", 1]'") from None
 
 
-def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> CheckpointError:
-    """With the edit that is meant: its dashes are missing or others, or its value is what follows. at: of the =."""
+def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> EditError:
+    """Return the refusal of a word, with the edit that is meant.
+
+    Its dashes are missing or others, or its value is what follows. at: of its =, -1 for none.
+    """
     has_dashes = word.startswith("--")
     if before and before[0].endswith("=") and not has_dashes:
-        tail = ", with no space around ="
-        error = EditError(word, f"{quote(word)} is not an edit", "write it as", before[0] + word, tail)
-        error.at, error.count = -1, 2
+        error = EditError(word, f"{quote(word)} is not an edit", "write it as", before[0] + word, _NO_SPACE)
+        error.at = -1
+        error.count = 2
         return error
-    taken = [*takewhile(lambda each: not each.startswith("-") and "=" not in each[1:], after)] if at < 0 else []
-    if at < 0 and has_dashes and after and not after[0].startswith("-"):
-        taken = taken or [after[0]]  # a value may hold a =
-    stem, value = (word, " ".join(taken).lstrip("= ")) if at < 0 else (word[:at], word[at + 1 :])
+
+    taken = _take_value(after, has_dashes=has_dashes) if at < 0 else []
+    name, operator, value = _split_word(word, at, " ".join(taken))
+    start = f"--{name}{operator}="
+    line = typed_edit(start, value, "VALUE")
+    if has_dashes:
+        error = EditError(word, f"{quote(word)} has no value", "write it as", line, _NO_SPACE)
+        if len(taken) == 1 and not taken[0].startswith("="):
+            error.start = start
+    else:
+        error = EditError(word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line)
+    error.count += len(taken)
+    return error
+
+
+def _take_value(after: list[str], *, has_dashes: bool) -> list[str]:
+    """Return the words behind a word without a = that are its value."""
+    taken = [*takewhile(lambda word: not word.startswith("-") and "=" not in word[1:], after)]
+    if not taken and has_dashes and after and not after[0].startswith("-"):
+        return [after[0]]  # a value may hold a =
+    return taken
+
+
+def _split_word(word: str, at: int, following: str) -> tuple[str, str, str]:
+    """Return (path, operator, value) of a word that is not an edit. at: of its =. following: the words behind it."""
+    stem, value = word, following.lstrip("= ")
+    if at >= 0:
+        stem, value = word[:at], word[at + 1 :]
     stem = stem.lstrip(_DASHES)
     end = _find_outside_brackets(stem, _OPERATOR_LETTERS)
     name, operator = (stem, "") if end < 0 else (stem[:end], stem[end:])
@@ -183,17 +211,7 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
         value = operator[1:] or value
     if operator not in _OPERATORS or not operator:
         operator = "+" if names.find_meaning(name) in names.LISTS else ""
-    line = typed_edit(f"--{name}{operator}=", value, "VALUE")
-    if has_dashes:
-        tail = ", with no space around ="
-        error = EditError(word, f"{quote(word)} has no value", "write it as", line, tail)
-        error.count += len(taken)
-        if len(taken) == 1 and not taken[0].startswith("=") and operator in _OPERATORS:
-            error.start = f"--{name}{operator}="
-        return error
-    error = EditError(word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line)
-    error.count += len(taken)
-    return error
+    return name, operator, value
 
 
 def typed_edit(start: str, value: Any, unknown: str = "...") -> str:

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import write_instant
@@ -84,29 +84,38 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb. With CHECKPOINT_SKILL set and no NAME given it rotates that skill's checkpoint only."""
     place = find_place(invocation.cwd)
-    chosen = args.skill or invocation.env.get("CHECKPOINT_SKILL", "")
-    if args.skill is not None or chosen:
-        layout.check_skill_name(chosen)
-        store.check_owner(chosen, invocation.env)
-    skills = [chosen] if chosen else [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
+    skills = _choose_skills(place, args.skill, invocation)
     tell = say_waiting(invocation.stderr)
     shown = follow(skills, "rotating", len(skills), invocation)
     results = [rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in shown]
-    rotated = [
-        {
-            "skill": result.skill,
-            "history": result.history,
-            "moved": [{"where": part.where, "entries": len(part.items)} for part in result.moved],
-            "bytes_saved": result.saved,
-        }
-        for result in results
-        if result.moved
-    ]
-    kept = [{"skill": result.skill, **each._asdict()} for result in results for each in result.kept]
+
+    blocks, findings, kept = list[Block](), list[Finding](), list[dict[str, Any]]()
+    for result in results:
+        blocks += _lines(result, args.dry_run)
+        findings += result.findings
+        kept += [{"skill": result.skill, **entry._asdict()} for entry in result.kept]
+    rotated = [_rotated_data(result) for result in results if result.moved]
     data = {"dry_run": args.dry_run, "rotated": rotated, "kept": kept}
-    blocks = [line for result in results for line in _lines(result, args.dry_run)]
-    findings = [finding for result in results for finding in result.findings]
     return Outcome(data, blocks or [Line("nothing to rotate", "dim")], findings)
+
+
+def _choose_skills(place: Place, named: str | None, invocation: Invocation) -> list[str]:
+    """Return the skills to rotate: the named one, the environment's, else all. Raises CheckpointError."""
+    chosen = named or invocation.env.get("CHECKPOINT_SKILL", "")
+    if named is not None or chosen:
+        layout.check_skill_name(chosen)
+        store.check_owner(chosen, invocation.env)
+        return [chosen]
+    return [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
+
+
+def _rotated_data(result: RotateResult) -> dict[str, Any]:
+    return {
+        "skill": result.skill,
+        "history": result.history,
+        "moved": [{"where": part.where, "entries": len(part.items)} for part in result.moved],
+        "bytes_saved": result.saved,
+    }
 
 
 def _lines(result: RotateResult, dry_run: bool) -> Iterator[Block]:

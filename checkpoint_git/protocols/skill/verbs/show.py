@@ -1,7 +1,8 @@
 """`checkpoint show`: a checkpoint's whole content, what siblings may read of it, or its tickets."""
 
 from argparse import ArgumentParser, Namespace
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.finding import Finding
@@ -47,45 +48,86 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--tickets", metavar="ROLE", nargs="?", const="all", choices=("all", *_ROLES), help="only tickets (of a role)")
 
 
+class _Shown(NamedTuple):
+    """A document as it is shown."""
+
+    name: str
+    path: str
+    value: dict[str, Any]
+    text: str
+
+
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
-    choices, references, tickets = list[dict[str, str]](), list[dict[str, Any]](), list[dict[str, Any]]()
     place = find_place(invocation.cwd)
     for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
         invocation.stderr.write(f"{gap.line.whole}\n")
-    now, skill = invocation.now, args.skill
-    owner = invocation.env.get("CHECKPOINT_SKILL", "")  # what is private to other skills is not for it
-    for document in iterate_documents(place, now) if skill is None else [read_document(place, skill, now)]:
+    documents: Iterable[Document]
+    if args.skill is None:
+        documents = iterate_documents(place, invocation.now)
+    else:
+        documents = [read_document(place, args.skill, invocation.now)]
+    if args.tickets:
+        return _show_tickets(documents, args.tickets)
+    return _show_contents(documents, place, args, invocation)
+
+
+def _show_tickets(documents: Iterable[Document], role: str) -> Outcome:
+    """Return the tickets of documents. role: "all", or what tickets have to be."""
+    findings, tickets = list[Finding](), list[dict[str, Any]]()
+    for document in documents:
         if document.value is None:
             findings += document.findings
-            continue
-        if args.tickets:
-            tickets += find_refs([document], None if args.tickets == "all" else args.tickets)
+        tickets += find_refs([document], None if role == "all" else role)
+    headers = ("skill", "role", "provider", "id", "url")
+    rows = [tuple(str(ticket.get(name) or "") for name in headers) for ticket in tickets]
+    blocks: list[Block] = [Line("no tickets", "dim")]
+    if rows:
+        blocks = [Table(headers, rows, (0, 1, 2, 3), has_tail=True)]
+    return Outcome({"tickets": tickets}, blocks, findings)
+
+
+def _show_contents(documents: Iterable[Document], place: Place, args: Namespace, invocation: Invocation) -> Outcome:
+    """Return the text of documents; of one that is named also what there is to choose and to know."""
+    contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
+    choices, references = list[dict[str, str]](), list[dict[str, Any]]()
+    owner = invocation.env.get("CHECKPOINT_SKILL", "")  # what is private to other skills is not for it
+    for document in documents:
+        if document.value is None:
+            findings += document.findings
             continue
         if args.skill is not None:
             choices = [] if args.public else _list_choices(document, args, invocation)
             references = _list_references(place, document, args, invocation)
-        name, path, shown = document.skill, document.path, document.value
-        text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
-        if args.absolute and shown.get("project_dir") == layout.HERE:
-            shown = {**shown, "project_dir": place.root}
-            text = _rewrite_project_dir(text, place.root)
         is_public = args.public or owner not in ("", document.skill)
-        if is_public:
-            name, path = hide_secrets([name, path], path)
-            name = f"{name} {len(contents) + 1}" if name in contents else name  # several with a token look alike
-            shown = hide_secrets(public_view(shown), text)
-            text = str(hide_secrets(jsonwrite.render(public_view(jsontext.scan_tokens(text))), text))
-        contents[name] = shown
-        blocks += [Line(path, "strong")] if args.skill is None else []
-        blocks += [Line(line.rstrip("\r"), hang=-1) for line in text.rstrip("\n").split("\n")]
-    if args.tickets:
-        headers = ("skill", "role", "provider", "id", "url")
-        rows = [tuple(str(ticket.get(name) or "") for name in headers) for ticket in tickets]
-        blocks = [Table(headers, rows, (0, 1, 2, 3), has_tail=True)] if rows else [Line("no tickets", "dim")]
-        return Outcome({"tickets": tickets}, blocks, findings)
+        shown = _show_document(document, place.root, is_public=is_public, is_absolute=args.absolute)
+        name = shown.name
+        if name in contents:  # several with a token look alike
+            name = f"{name} {len(contents) + 1}"
+        contents[name] = shown.value
+        if args.skill is None:
+            blocks.append(Line(shown.path, "strong"))
+        blocks += [Line(line.rstrip("\r"), hang=-1) for line in shown.text.rstrip("\n").split("\n")]
+
     data = {"public": args.public, "checkpoints": contents, "choices": choices}
     return Outcome({**data, "references": references} if references else data, blocks, findings)
+
+
+def _show_document(document: Document, root: str, *, is_public: bool, is_absolute: bool) -> _Shown:
+    """Return a document as it is, or what other skills may read of it, without secrets.
+
+    is_absolute: with the project's root as project_dir where that is ".".
+    """
+    value = document.value or {}
+    text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
+    if is_absolute and value.get("project_dir") == layout.HERE:
+        value = {**value, "project_dir": root}
+        text = _rewrite_project_dir(text, root)
+    if not is_public:
+        return _Shown(document.skill, document.path, value, text)
+
+    name, path = hide_secrets([document.skill, document.path], document.path)
+    public = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
+    return _Shown(name, path, hide_secrets(public_view(value), text), str(hide_secrets(public, text)))
 
 
 def _rewrite_project_dir(text: str, root: str) -> str:

@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
@@ -172,31 +173,44 @@ def update(
 
 def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill: str) -> list[Finding]:
     """Return the findings with the one line that works: what was typed, with what each of them changes in it."""
-    from checkpoint_git.protocols.skill.edit.retype import retype
-
     if any(finding.code == "content/secret" for finding in refused):  # which nothing prints
         return refused
-    meant, more, advice = [[edit] for edit in edits], list[Edit](), list[str]()
-    for finding in refused:
-        found = [at for at, where in enumerate(places) if f"{finding.where}/".startswith(f"{where}/")]
-        what, advised = _read_update(finding)
-        try:
-            if found and edits[found[-1]].action != "remove":
-                at = found[-1]
-                what, words = retype(finding, advised, (meant[at] or [edits[at]])[-1], places[at])
-                meant[at] = parse_edits(words) or meant[at]
-            elif advised:
-                for at in found:  # what -= removed
-                    meant[at] = []
-                more += [edit for edit in parse_edits(advised[3:]) if edit not in more]
-        except (LookupError, ValueError, CheckpointError):  # a hint without a line
-            what = ""
-        advice.append(what)
-    argv = spell_update(skill, [edit for each in (*meant, more) for edit in each])
+    corrected = [[edit] for edit in edits]
+    added = list[Edit]()
+    advice = [_correct(finding, edits, places, corrected, added) for finding in refused]
+
+    argv = spell_update(skill, [*chain.from_iterable(corrected), *added])
     line = " ".join(write_plain(argv))
-    is_line = line.isprintable() and len(line) < _LONGEST and argv != spell_update(skill, edits)
+    if not line.isprintable() or len(line) >= _LONGEST or argv == spell_update(skill, edits):
+        return refused
     pairs = zip(refused, advice, strict=True)
-    return [each._replace(hint=advise(what, *argv)) if what and is_line else each for each, what in pairs]
+    return [finding._replace(hint=advise(what, *argv)) if what else finding for finding, what in pairs]
+
+
+def _correct(
+    finding: Finding, edits: list[Edit], places: list[str], corrected: list[list[Edit]], added: list[Edit]
+) -> str:
+    """Correct the edits that a finding is about, in place; return what that does in words, "" where nothing is known.
+
+    places: JSON Pointers of what each edit wrote. corrected: what to type in place of each. added: other edits.
+    """
+    from checkpoint_git.protocols.skill.edit.retype import retype
+
+    found = [index for index, where in enumerate(places) if f"{finding.where}/".startswith(f"{where}/")]
+    what, advised = _read_update(finding)
+    try:
+        if found and edits[found[-1]].action != "remove":
+            index = found[-1]
+            latest = (corrected[index] or [edits[index]])[-1]
+            what, words = retype(finding, advised, latest, places[index])
+            corrected[index] = parse_edits(words) or corrected[index]
+        elif advised:
+            for index in found:  # what -= took away
+                corrected[index] = []
+            added += [edit for edit in parse_edits(advised[3:]) if edit not in added]
+    except (LookupError, ValueError, CheckpointError):  # a hint without a line
+        return ""
+    return what
 
 
 def _read_update(finding: Finding) -> tuple[str, list[str]]:
