@@ -19,8 +19,8 @@ from checkpoint_git.git.history.reference_facts import Fact
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.brief.brief import Action
-from checkpoint_git.protocols.skill.brief.history import Entry
-from checkpoint_git.protocols.skill.brief.next_action import NextAction, Skipped
+from checkpoint_git.protocols.skill.brief.history import LifeEntry
+from checkpoint_git.protocols.skill.brief.next_action import NextAction, SkippedAction
 from checkpoint_git.protocols.skill.brief.since import read_since
 from checkpoint_git.protocols.skill.brief.status import StatusResult, status
 from checkpoint_git.protocols.skill.edit import entries
@@ -49,7 +49,7 @@ _MOST_NAMED = 12  # checkpoints in a message
 
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
-Row = Entry | NextAction | Skipped | Action | Fact  # what has commits of git's history
+Row = LifeEntry | NextAction | SkippedAction | Action | Fact  # what has commits of git's history
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -70,7 +70,7 @@ def _takes_skill(method: Callable[Parameters, Result]) -> Callable[Parameters, R
 
 def _list_ids(row: Row) -> Sequence[str]:
     """Return the full ids of the commits that a row is about."""
-    if isinstance(row, Entry):
+    if isinstance(row, LifeEntry):
         return [row.commit.id] if row.commit else []
     if isinstance(row, Fact):
         return [row.commit]
@@ -221,7 +221,7 @@ class Checkpoints:
     def add(self, name: str, text: str, *, first: bool = False) -> EntryResult:
         """Add a next action, at the end or as the first."""
 
-        def change(value: dict[str, Any]) -> entries.Entry:
+        def change(value: dict[str, Any]) -> entries.MadeEntry:
             return entries.add(value, self._now(), text, first=first)
 
         return self._record(name, change, text)
@@ -239,7 +239,7 @@ class Checkpoints:
         id: of a new row; None for one made of its label.
         """
 
-        def change(value: dict[str, Any]) -> entries.Entry | Finding:
+        def change(value: dict[str, Any]) -> entries.MadeEntry | Finding:
             return entries.row(value, text, status, id)
 
         return self._record(name, change, text, status, id)
@@ -285,7 +285,7 @@ class Checkpoints:
         """Open a decision that waits on the user; entry.id names it. blocks: the row that waits."""
         choices = [options] if isinstance(options, str) else list(options)
 
-        def change(value: dict[str, Any]) -> entries.Entry:
+        def change(value: dict[str, Any]) -> entries.MadeEntry:
             return entries.ask(value, question, choices, blocks)
 
         return self._record(name, change, question, blocks, *choices)
@@ -298,7 +298,7 @@ class Checkpoints:
         """
         text = str(answer)
 
-        def change(value: dict[str, Any]) -> entries.Entry | Finding:
+        def change(value: dict[str, Any]) -> entries.MadeEntry | Finding:
             return entries.decide(value, self._now(), text, id)
 
         return self._record(name, change, text, id)
@@ -310,7 +310,7 @@ class Checkpoints:
         needs: user_decision, code_fix or external_dep. blocks: the row that waits.
         """
 
-        def change(value: dict[str, Any]) -> entries.Entry:
+        def change(value: dict[str, Any]) -> entries.MadeEntry:
             return entries.block(value, text, needs, blocks)
 
         return self._record(name, change, text, needs, blocks)
@@ -319,7 +319,7 @@ class Checkpoints:
     def unblock(self, name: str, id: str | None = None) -> EntryResult:  # noqa: A002  as in JSON
         """Mark a blocker as resolved. id: of the blocker, if several are open."""
 
-        def change(value: dict[str, Any]) -> entries.Entry | Finding:
+        def change(value: dict[str, Any]) -> entries.MadeEntry | Finding:
             return entries.unblock(value, self._now(), id)
 
         return self._record(name, change, id)
@@ -337,7 +337,7 @@ class Checkpoints:
         """Remove an action without doing it. action, next_action, complete: as for done."""
         which = None if action is None else str(action)
 
-        def change(value: dict[str, Any]) -> entries.Entry | Finding:
+        def change(value: dict[str, Any]) -> entries.MadeEntry | Finding:
             return entries.drop(value, self._now(), why, which, next_action=next_action, complete=complete)
 
         return self._record(name, change, why, which, next_action)

@@ -92,7 +92,7 @@ class Brief(NamedTuple):
         return [blocker for blocker in self.blockers if blocker.waits_on_user]
 
 
-class Decision(NamedTuple):
+class OpenDecision(NamedTuple):
     """A decision that waits on the user, and whose checkpoint it is in."""
 
     skill: str
@@ -171,10 +171,10 @@ def _find_blockers(skill: str, value: dict[str, Any], known: Known) -> list[Open
     return blockers
 
 
-def find_decisions(briefs: Sequence[Brief]) -> list[Decision]:
+def find_decisions(briefs: Sequence[Brief]) -> list[OpenDecision]:
     """Return what waits on the user, in the order of the briefs."""
     return [
-        Decision(brief.skill, blocker.value, blocker.answer, blocker.facts)
+        OpenDecision(brief.skill, blocker.value, blocker.answer, blocker.facts)
         for brief in briefs
         for blocker in brief.decisions
     ]

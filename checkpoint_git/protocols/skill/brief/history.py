@@ -14,14 +14,14 @@ from checkpoint_git.protocols.skill.views import text_field
 _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit and by the next one
 
 
-class Entry(NamedTuple):
-    """One commit in a checkpoint's life. commit: None for what is not committed yet. events: [] if it changed only
-    what the log omits. is_merge: it has several parents, and the events are its own.
+class LifeEntry(NamedTuple):
+    """One commit in a checkpoint's life. commit: None for what is not committed yet. events: [] where it changed only
+    what the log does not tell. is_merge: it has several parents, and the events are its own.
     """
 
     path: str
     commit: Commit | None
-    events: list[life.Event]
+    events: list[life.LifeEvent]
     is_merge: bool = False
 
 
@@ -52,8 +52,8 @@ def parse_version(content: bytes | int | None) -> Version:
     return value if isinstance(value, dict) else Broken("not a JSON object")
 
 
-class Versions:
-    """Blobs decoded, the last few of them kept. own: contents by names of no blob."""
+class DecodedVersions:
+    """Blobs decoded, the last few of them kept. own: contents by names that are no blob's."""
 
     def __init__(self, load: Load, own: dict[str, bytes] | None = None) -> None:
         self._load = load
@@ -79,14 +79,14 @@ class _Pending(NamedTuple):
     is compared as soon as a good one comes, which may be many commits further down.
     """
 
-    entry: Entry
+    entry: LifeEntry
     broken: str = ""
     after: Mapping[str, Any] = {}
 
 
 def read_entries(
-    steps: Iterable[Step], versions: Versions, skill: str, boundary: frozenset[str] = frozenset()
-) -> Iterator[Entry]:
+    steps: Iterable[Step], versions: DecodedVersions, skill: str, boundary: frozenset[str] = frozenset()
+) -> Iterator[LifeEntry]:
     """One skill's, newest first. steps: of its file and of the history's. boundary: where a clone was cut off."""
     pending: list[_Pending] = []  # in order; what is behind one that waits is held too
     for step in steps:
@@ -108,7 +108,7 @@ def read_entries(
     yield from (each.entry for each in pending)
 
 
-def _find_own(step: Step, skill: str, versions: Versions) -> tuple[Touch | None, list[life.History]]:
+def _find_own(step: Step, skill: str, versions: DecodedVersions) -> tuple[Touch | None, list[life.History]]:
     """Return what a step did to the checkpoint, a move as one touch, and what it put into the history."""
     touches = [part for touch in step.touches for part in _split_rename(touch)]
     past = list[life.History]()
@@ -141,16 +141,16 @@ def _join_move(touches: Sequence[Touch]) -> Touch:
 
 
 def _judge(
-    commit: Commit, touch: Touch, past: Sequence[life.History], versions: Versions, boundary: frozenset[str]
+    commit: Commit, touch: Touch, past: Sequence[life.History], versions: DecodedVersions, boundary: frozenset[str]
 ) -> _Pending:
     """Return what a commit did. past: what it put into the history. boundary: where a clone was cut off."""
-    entry = Entry(touch.path, commit if commit.id else None, [], is_merge=len(touch.before) > 1)
+    entry = LifeEntry(touch.path, commit if commit.id else None, [], is_merge=len(touch.before) > 1)
     after = versions.read(touch.after)
     if isinstance(after, Broken):
-        events = [*_find_move(touch), life.Event("broken", "", after.why)]
+        events = [*_find_move(touch), life.LifeEvent("broken", "", after.why)]
         return _Pending(entry._replace(events=events))
     if after is None:
-        deleted = [life.Event("deleted", "", touch.path)]
+        deleted = [life.LifeEvent("deleted", "", touch.path)]
         return _Pending(entry._replace(events=life.fold_rotation(deleted, past, is_gone=True)))
 
     blobs = [blob for blob in touch.before if blob]
@@ -161,20 +161,20 @@ def _judge(
         events = life.fold_rotation([*_find_move(touch), *changed], past, is_gone=False)
         return _Pending(entry._replace(events=events), "", after)
     if parents:
-        events = [*_find_move(touch), life.Event("repaired", "", "valid JSON again")]
+        events = [*_find_move(touch), life.LifeEvent("repaired", "", "valid JSON again")]
         return _Pending(entry._replace(events=events), blobs[0], after)
     events = _describe_start(after)
     if commit.id in boundary:
-        events = [life.Event("known", "", "earlier history is not in this shallow clone")]
+        events = [life.LifeEvent("known", "", "earlier history is not in this shallow clone")]
     return _Pending(entry._replace(events=events), "", after)
 
 
-def _find_move(touch: Touch) -> list[life.Event]:
-    return [life.Event("moved", "path", "", touch.came_from, touch.path)] if touch.came_from else []
+def _find_move(touch: Touch) -> list[life.LifeEvent]:
+    return [life.LifeEvent("moved", "path", "", touch.came_from, touch.path)] if touch.came_from else []
 
 
-def _describe_start(value: dict[str, Any]) -> list[life.Event]:
+def _describe_start(value: dict[str, Any]) -> list[life.LifeEvent]:
     """Return the events of a checkpoint's first version."""
     words = [text_field(value, key) for key in ("project", "phase", "step", "status")]
     start = ", ".join(filter(None, words)) or "an empty checkpoint"
-    return [life.Event("started", "", start), *life.find_first_events(value)]
+    return [life.LifeEvent("started", "", start), *life.find_first_events(value)]

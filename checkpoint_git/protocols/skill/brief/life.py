@@ -41,7 +41,7 @@ _LONGEST = 2_000  # letters of one text
 _MOST = 200  # events of one commit
 
 
-class Event(NamedTuple):
+class LifeEvent(NamedTuple):
     """One thing that happened. kind: one of KINDS. subject: what it happened to, by the name that stays: a row's id, a
     field, else the text. text: for people. before, after: what a status, field or path was and is, "" if none.
     """
@@ -53,7 +53,7 @@ class Event(NamedTuple):
     after: str = ""
 
 
-def describe_event(event: Event) -> str:
+def describe_event(event: LifeEvent) -> str:
     """An event's text after its name: what it happened to, what that was and is."""
     if event.kind in ("completed", "done", "row_gone"):
         return event.text
@@ -81,15 +81,15 @@ def event_lines(events: Sequence[tuple[str, str]], most: int, letters: int) -> I
         yield Line(f"  and {len(events) - most} more: --json has all of them", "dim")
 
 
-def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[Event]:
-    """What differs between two versions, in the order of KINDS; [] if only what nobody else reads does."""
+def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[LifeEvent]:
+    """What differs between two versions, in the order of KINDS; [] where only what nobody else reads does."""
     differing = (find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys))
     found = [event for find in differing for event in find(before, after)][:_MOST]
-    events = [Event(event.kind, *(shorten(text, _LONGEST) for text in event[1:])) for event in found]
+    events = [LifeEvent(event.kind, *(shorten(text, _LONGEST) for text in event[1:])) for event in found]
     return sorted(events, key=lambda event: KINDS.index(event.kind))
 
 
-def find_first_events(value: dict[str, Any]) -> list[Event]:
+def find_first_events(value: dict[str, Any]) -> list[LifeEvent]:
     """What the first version of a checkpoint holds already: rows that have begun, decisions, open blockers."""
     early = ("completed", "row", "decided", "opened")
     events = [event for event in find_events({}, value) if event.kind in early]
@@ -104,24 +104,24 @@ def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> boo
         return True
 
 
-def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -> list[Event]:
+def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -> list[LifeEvent]:
     """What a merge did that none of its parents had done: what one of them has as it is now came by the merge."""
     first, *others = [find_events(parent, result) for parent in parents]
     known = [{(event.kind, event.subject, event.after) for event in events} for events in others]
     return [event for event in first if all((event.kind, event.subject, event.after) in each for each in known)]
 
 
-def fold_rotation(events: Sequence[Event], past: Sequence[History], *, is_gone: bool) -> list[Event]:
+def fold_rotation(events: Sequence[LifeEvent], past: Sequence[History], *, is_gone: bool) -> list[LifeEvent]:
     """Of a commit that also filled the history, with one event a file there. is_gone: the checkpoint itself went."""
     moved = {text for one in past for items in one.entries.values() for text in _texts(list(items))}
     left = [event for event in events if not (event.kind == "withdrawn" and event.subject in moved)]
     for one in past:
         count = sum(len(items) for items in one.entries.values())
         if one.entries:
-            left.append(Event("rotated", one.path, f"{count} entr{'y' if count == 1 else 'ies'}", after=one.path))
+            left.append(LifeEvent("rotated", one.path, f"{count} entr{'y' if count == 1 else 'ies'}", after=one.path))
         elif is_gone:
             left = [event for event in left if event.kind != "deleted"]
-            left.append(Event("archived", one.path, "the whole checkpoint", after=one.path))
+            left.append(LifeEvent("archived", one.path, "the whole checkpoint", after=one.path))
     return sorted(left, key=lambda event: KINDS.index(event.kind))
 
 
@@ -136,8 +136,8 @@ def read_history(path: str, value: Any, skill: str) -> History | None:
     return History(path, entries) if entries or "protocol_version" in value else None
 
 
-def is_wanted(event: Event, rows: Sequence[str] | None, decisions: bool) -> bool:
-    """Return whether an event passes the filters. rows: ids, [] for all rows, None for no such filter."""
+def is_wanted(event: LifeEvent, rows: Sequence[str] | None, decisions: bool) -> bool:
+    """Whether an event passes the filters. rows: ids, [] for all rows, None for no such filter."""
     if rows is None and not decisions:
         return True
     if rows is not None and event.kind in ROW_KINDS and (not rows or event.subject in rows):
@@ -145,7 +145,7 @@ def is_wanted(event: Event, rows: Sequence[str] | None, decisions: bool) -> bool
     return decisions and event.kind in DECISION_KINDS
 
 
-Events = Iterator[Event]
+Events = Iterator[LifeEvent]
 _Compare = Callable[[dict[str, Any], dict[str, Any]], Events]
 
 
@@ -153,7 +153,7 @@ def _compare_fields(before: dict[str, Any], after: dict[str, Any]) -> Events:
     for key in ("status", "phase", "step"):
         old, new = views.text_field(before, key), views.text_field(after, key)
         if old != new:
-            yield Event(key, key, "", old, new)
+            yield LifeEvent(key, key, "", old, new)
 
 
 def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
@@ -169,8 +169,8 @@ def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
     for name, (label, now) in new.items():
         then = old[name][1] if name in old else "new"
         if then != now:
-            yield Event("completed" if now == "complete" else "row", name, label, then, now)
-    yield from (Event("row_gone", name, label, then) for name, (label, then) in old.items() if name not in new)
+            yield LifeEvent("completed" if now == "complete" else "row", name, label, then, now)
+    yield from (LifeEvent("row_gone", name, label, then) for name, (label, then) in old.items() if name not in new)
 
 
 def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
@@ -179,9 +179,9 @@ def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
     was, stands, known_before = set(old), set(new), set(known)
     # what was on the list is done once it is off it, what never was once it is recorded
     done = dict.fromkeys(text for text in recent if (text not in stands if text in was else text not in known_before))
-    yield from (Event("done", text, text) for text in done)
-    yield from (Event("dropped", text, text) for text in old if text not in stands and text not in done)
-    yield from (Event("queued", text, text) for text in new if text not in was)
+    yield from (LifeEvent("done", text, text) for text in done)
+    yield from (LifeEvent("dropped", text, text) for text in old if text not in stands and text not in done)
+    yield from (LifeEvent("queued", text, text) for text in new if text not in was)
 
 
 def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
@@ -191,8 +191,8 @@ def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
             name, text = views.text_field(blocker, "id"), views.text_field(blocker, "description")
             if name or text:
                 found[name or text] = text or name
-    yield from (Event("opened", name, text) for name, text in new.items() if name not in old)
-    yield from (Event("closed", name, text) for name, text in old.items() if name not in new)
+    yield from (LifeEvent("opened", name, text) for name, text in new.items() if name not in old)
+    yield from (LifeEvent("closed", name, text) for name, text in old.items() if name not in new)
 
 
 def describe_ticket(ref: dict[str, Any]) -> str:
@@ -213,8 +213,8 @@ def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, 
 
     def compare(before: dict[str, Any], after: dict[str, Any]) -> Events:
         old, new = (dict.fromkeys(filter(None, read(value))) for value in (before, after))
-        yield from (Event(added, text, text) for text in new if text not in old)
-        yield from (Event(removed, text, text) for text in old if removed and text not in new)
+        yield from (LifeEvent(added, text, text) for text in new if text not in old)
+        yield from (LifeEvent(removed, text, text) for text in old if removed and text not in new)
 
     return compare
 

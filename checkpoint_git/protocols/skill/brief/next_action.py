@@ -15,7 +15,7 @@ from checkpoint_git.protocols.skill.views import UNREADABLE
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
 
 
-class Skipped(NamedTuple):
+class SkippedAction(NamedTuple):
     """An action that is skipped, because all that it waits for is merged."""
 
     skill: str
@@ -74,7 +74,7 @@ NO_ACTION = (
 
 class Queue(NamedTuple):
     actions: list[NextAction]
-    skipped: list[Skipped]
+    skipped: list[SkippedAction]
 
 
 def plan_queue(briefs: Sequence[Brief]) -> Queue:
@@ -82,9 +82,9 @@ def plan_queue(briefs: Sequence[Brief]) -> Queue:
 
     By rank; then what is over budget goes first; then what was updated last.
     """
-    actions, skipped = list[NextAction](), list[Skipped]()
+    actions, skipped = list[NextAction](), list[SkippedAction]()
     for brief in briefs:
-        skipped += [Skipped(brief.skill, action.text, action.facts) for action in brief.shipped]
+        skipped += [SkippedAction(brief.skill, action.text, action.facts) for action in brief.shipped]
         found = find_next(brief)
         if found:
             actions.append(found)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.page import Section
 from checkpoint_git.core.terminal_text import join_some, plural, shorten
-from checkpoint_git.protocols.skill.brief.history import Entry
-from checkpoint_git.protocols.skill.brief.life import LOOKS, Event, describe_event
+from checkpoint_git.protocols.skill.brief.history import LifeEntry
+from checkpoint_git.protocols.skill.brief.life import LOOKS, LifeEvent, describe_event
 from checkpoint_git.protocols.skill.brief.page_lives import Lives
 
 TEMPLATE = "protocols/skill/brief/page.html"
@@ -59,7 +59,7 @@ def _list_people(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return people
 
 
-def _make_row(skill: str, entry: Entry) -> Row:
+def _make_row(skill: str, entry: LifeEntry) -> Row:
     what = "\n".join(describe_events(entry.events, 6, 240))
     if entry.commit is None:
         return Row(0, shorten(skill, 100), what, "", "")
@@ -72,7 +72,7 @@ def _make_row(skill: str, entry: Entry) -> Row:
     )
 
 
-def describe_events(events: Sequence[Event], most: int, letters: int) -> list[str]:
+def describe_events(events: Sequence[LifeEvent], most: int, letters: int) -> list[str]:
     """Return a line for each event, `most` at most and with `letters` of its text."""
     lines = list[str]()
     for event in events[:most]:

@@ -12,7 +12,7 @@ from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout
-from checkpoint_git.protocols.skill.brief.history import Entry, Versions, read_entries
+from checkpoint_git.protocols.skill.brief.history import DecodedVersions, LifeEntry, read_entries
 from checkpoint_git.protocols.skill.views import text_field
 
 MOST_STEPS = 400  # commits of the history that are looked at
@@ -25,7 +25,7 @@ class Lives(NamedTuple):
     is_cut: older history was not looked at. trouble: why there is none.
     """
 
-    by_skill: Mapping[str, Sequence[Entry]]
+    by_skill: Mapping[str, Sequence[LifeEntry]]
     is_cut: bool = False
     is_shallow: bool = False
     trouble: str = ""
@@ -49,7 +49,7 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
     ]
     steps = list(read_steps(work_tree, specs, most=MOST_STEPS))
     boundary = read_boundary(work_tree)
-    by_skill: dict[str, list[Entry]] = {}
+    by_skill: dict[str, list[LifeEntry]] = {}
     remaining = _MOST_READ
 
     with Blobs(work_tree, environment(), limit=MAX_BYTES) as blobs:
@@ -62,7 +62,7 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
 
         for skill, own_steps in _sort_steps(steps, skills).items():
             affordable = takewhile(lambda _: remaining >= 0, own_steps)
-            entries = read_entries(affordable, Versions(load), skill, boundary)
+            entries = read_entries(affordable, DecodedVersions(load), skill, boundary)
             by_skill[skill] = [entry for entry in entries if entry.events]
 
     return Lives(by_skill, len(steps) == MOST_STEPS or remaining < 0, bool(boundary))
@@ -99,7 +99,7 @@ def _find_owners(touch: Touch) -> set[str]:
     return owners
 
 
-def find_opened(entries: Sequence[Entry]) -> dict[str, Commit]:
+def find_opened(entries: Sequence[LifeEntry]) -> dict[str, Commit]:
     """Return the commit that opened each blocker, the latest if it was opened again.
 
     entries: of one checkpoint, newest first. The keys are the names of blockers, see name_blocker.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.protocols.skill.brief.brief import Brief
-from checkpoint_git.protocols.skill.brief.history import Entry
+from checkpoint_git.protocols.skill.brief.history import LifeEntry
 from checkpoint_git.protocols.skill.brief.page_lives import Lives, find_opened, name_blocker
 
 _LONG_DAYS = 3  # that a blocker is open
@@ -38,7 +38,7 @@ def _count_people(names: set[str]) -> str:
     return "1 person" if len(names) == 1 else f"{len(names)} people"
 
 
-def _count_old_blockers(state: Brief, entries: Sequence[Entry], now: int) -> int:
+def _count_old_blockers(state: Brief, entries: Sequence[LifeEntry], now: int) -> int:
     """Return how many open blockers history saw being opened longer ago. entries: of this checkpoint."""
     opened = find_opened(entries)
     old = 0

@@ -7,7 +7,7 @@ from checkpoint_git.core.clock import DAY, HOUR, read_instant, write_instant
 from checkpoint_git.core.page import Section, Tone
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.protocols.skill.brief.brief import Brief
-from checkpoint_git.protocols.skill.brief.history import Entry
+from checkpoint_git.protocols.skill.brief.history import LifeEntry
 from checkpoint_git.protocols.skill.brief.page_changes import TEMPLATE, describe_events
 from checkpoint_git.protocols.skill.brief.page_lives import MOST_STEPS, Lives
 from checkpoint_git.protocols.skill.brief.page_weeks import (
@@ -111,7 +111,7 @@ def draw_timeline(
     return Section(TEMPLATE, "timeline", "Timeline", values, "; ".join(notes))
 
 
-def _make_mark(entry: Entry) -> Mark:
+def _make_mark(entry: LifeEntry) -> Mark:
     at = entry.commit.at if entry.commit else 0
     when = write_instant(at)[:16].replace("T", " ")
     kinds = frozenset(_KINDS.get(event.kind, "other") for event in entry.events)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.terminal_text import join_some, plural, shorten
-from checkpoint_git.protocols.skill.brief.life import Event
+from checkpoint_git.protocols.skill.brief.life import LifeEvent
 from checkpoint_git.protocols.skill.brief.page_lives import Lives
 
 WEEK = 7 * DAY
@@ -72,7 +72,7 @@ def find_weeks(lives: Lives, now: int) -> list[Week]:
     ]
 
 
-def _iterate_events(lives: Lives) -> Iterator[tuple[str, int, Event]]:
+def _iterate_events(lives: Lives) -> Iterator[tuple[str, int, LifeEvent]]:
     for skill, entries in lives.by_skill.items():
         for entry in entries:
             if entry.commit:

@@ -25,14 +25,14 @@ QUESTION = "Continue from here, restart, or show the full checkpoint?"
 LOOK_AFTER = DAY  # seconds since the last write, from when on it is asked what changed
 
 
-class Answer(NamedTuple):
+class ResumeAnswer(NamedTuple):
     """One of the answers to the question. command: what carries it out."""
 
     name: str
     command: Hint
 
 
-class Plan(NamedTuple):
+class ResumePlan(NamedTuple):
     """What is to happen. reasons: why it is not simply "continue": missing, conflict, corrupt, incompatible, invalid,
     decision, blocked, failed, stale, complete. why: the same as a sentence. orientation: the protocol's five lines, ()
     where nothing can be read.
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     why: str
     orientation: tuple[str, ...]
     question: str
-    answers: tuple[Answer, ...]
+    answers: tuple[ResumeAnswer, ...]
 
     @property
     def data(self) -> dict[str, Any]:
@@ -58,12 +58,12 @@ class Plan(NamedTuple):
         }
 
 
-def plan_missing(skill: str) -> Plan:
+def plan_missing(skill: str) -> ResumePlan:
     """Return the plan for a skill without a checkpoint."""
-    return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
+    return ResumePlan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
 
 
-def plan_resume(document: Document, brief: Brief) -> Plan:
+def plan_resume(document: Document, brief: Brief) -> ResumePlan:
     """Return the plan for a checkpoint. brief: of the same document."""
     skill = brief.skill
     if document.value is None:
@@ -77,35 +77,35 @@ def plan_resume(document: Document, brief: Brief) -> Plan:
     if brief.status == "complete" and not brief.decisions:
         why = "complete, with work still queued" if brief.actions else "all of it is complete"
         answers = _answer_complete(skill, is_queued=bool(brief.actions))
-        return Plan(skill, "complete", ("complete", *names), why, orientation, "", answers)
+        return ResumePlan(skill, "complete", ("complete", *names), why, orientation, "", answers)
     if not reasons:
-        return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
+        return ResumePlan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 
     answers = _answer_question(skill)
     if "decision" in reasons:
-        answers = (*(Answer("decide", blocker.answer) for blocker in brief.decisions), *answers)
-    return Plan(skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers)
+        answers = (*(ResumeAnswer("decide", blocker.answer) for blocker in brief.decisions), *answers)
+    return ResumePlan(skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers)
 
 
-def _plan_unreadable(document: Document, skill: str) -> Plan:
+def _plan_unreadable(document: Document, skill: str) -> ResumePlan:
     """Return the plan for a file that is not JSON: a merge that is not resolved, or a broken file."""
     text = f"\n{document.text or ''}"
     if all(f"\n{marker} " in text for marker in ("<" * 7, ">" * 7)):
         why = f"{document.path} has the conflict markers of an unfinished merge"
-        resolve = Answer("resolve", command("checkpoint", "resolve", plain_path(document.path)))
-        return Plan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
+        resolve = ResumeAnswer("resolve", command("checkpoint", "resolve", plain_path(document.path)))
+        return ResumePlan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
     found = document.findings[0].message if document.findings else "it is not a checkpoint"
     why = f"{document.path} cannot be read as a checkpoint: {found}"
-    return Plan(skill, "start_fresh", ("corrupt",), why, (), "", _answer_broken(document))
+    return ResumePlan(skill, "start_fresh", ("corrupt",), why, (), "", _answer_broken(document))
 
 
-def _plan_incompatible(document: Document, skill: str, version: Any) -> Plan:
+def _plan_incompatible(document: Document, skill: str, version: Any) -> ResumePlan:
     """Return the plan for a checkpoint of a version of the protocol that this tool does not read."""
     found = "has no protocol_version"
     if version is not None:
         found = f"has the protocol_version {quote(version)}"
     why = f"{document.path} {found}; this tool reads {' and '.join(VERSIONS)}"
-    return Plan(skill, "start_fresh", ("incompatible",), why, (), "", _answer_broken(document))
+    return ResumePlan(skill, "start_fresh", ("incompatible",), why, (), "", _answer_broken(document))
 
 
 def _find_reasons(brief: Brief, *, is_valid: bool) -> dict[str, str]:
@@ -124,31 +124,31 @@ def _find_reasons(brief: Brief, *, is_valid: bool) -> dict[str, str]:
     return reasons
 
 
-def _restart(name: str) -> Answer:
-    return Answer("restart", command("checkpoint", "reset", name))
+def _restart(name: str) -> ResumeAnswer:
+    return ResumeAnswer("restart", command("checkpoint", "reset", name))
 
 
-def _answer_broken(document: Document) -> tuple[Answer, ...]:
+def _answer_broken(document: Document) -> tuple[ResumeAnswer, ...]:
     """Return what to do about a file that is not a checkpoint of ours: begin again, or repair it."""
     name = document.skill
-    afresh = Answer("restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name))))
-    repair = Answer("fix", command("checkpoint", "validate", plain_path(document.path)))
+    afresh = ResumeAnswer("restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name))))
+    repair = ResumeAnswer("fix", command("checkpoint", "validate", plain_path(document.path)))
     return (afresh, repair)
 
 
-def _answer_complete(name: str, *, is_queued: bool) -> tuple[Answer, ...]:
+def _answer_complete(name: str, *, is_queued: bool) -> tuple[ResumeAnswer, ...]:
     """Return what to do about a checkpoint that is complete. is_queued: it has next actions."""
-    elsewhere = Answer("elsewhere", command("checkpoint", "next"))
+    elsewhere = ResumeAnswer("elsewhere", command("checkpoint", "next"))
     if not is_queued:
         return (_restart(name), elsewhere)
-    again = Answer("continue", command("checkpoint", "update", name, "--status=in_progress"))
+    again = ResumeAnswer("continue", command("checkpoint", "update", name, "--status=in_progress"))
     return (again, _restart(name), elsewhere)
 
 
-def _answer_question(name: str) -> tuple[Answer, ...]:
+def _answer_question(name: str) -> tuple[ResumeAnswer, ...]:
     """Return the answers to the question: continue, restart or show."""
-    go_on = Answer("continue", command("checkpoint", "resume", name, "--continue"))
-    show = Answer("show", command("checkpoint", "show", name))
+    go_on = ResumeAnswer("continue", command("checkpoint", "resume", name, "--continue"))
+    show = ResumeAnswer("show", command("checkpoint", "show", name))
     return (go_on, _restart(name), show)
 
 

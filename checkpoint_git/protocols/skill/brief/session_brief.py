@@ -18,7 +18,7 @@ from checkpoint_git.protocols.skill.brief.next_action import NextAction, Queue, 
 from checkpoint_git.protocols.skill.brief.resume_plan import (
     LOOK_AFTER,
     Background,
-    Plan,
+    ResumePlan,
     find_background,
     plan_resume,
 )
@@ -63,8 +63,8 @@ def summarize_for_session(question: Question) -> Summary:
     return summary._replace(lines=lines)
 
 
-def _read_resumed(place: Place, documents: Sequence[Document], plan: Plan | None, now: int) -> Document | None:
-    """Return the document that the session continues with, read again where its outline alone was kept."""
+def _read_resumed(place: Place, documents: Sequence[Document], plan: ResumePlan | None, now: int) -> Document | None:
+    """Return the document that the session goes on with, read again where its outline alone was kept."""
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed is None or resumed.text is not None:
         return resumed
@@ -101,7 +101,7 @@ def _may_be_gone(place: Place, entry: str) -> bool:
     return not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top))
 
 
-def find_resumable(documents: Sequence[Document], briefs: Sequence[Brief], queue: Queue) -> Plan | None:
+def find_resumable(documents: Sequence[Document], briefs: Sequence[Brief], queue: Queue) -> ResumePlan | None:
     """Return the plan of the first checkpoint that may go on, else of the first to ask about.
 
     documents: of the briefs, in their order. None if all are complete or unreadable.
@@ -129,7 +129,7 @@ class Session(NamedTuple):
 
     briefs: Sequence[Brief]
     queue: Queue
-    plan: Plan | None
+    plan: ResumePlan | None
     background: Background
     gone: Sequence[str]
     broken: Sequence[Finding]
@@ -179,7 +179,7 @@ def _describe_plan(session: Session) -> list[str]:
     return lines + _listed("Not reviewed: the other side of a merge", superseded, 3)
 
 
-def _describe_first(queue: Queue, plan: Plan | None, now: int) -> list[str]:
+def _describe_first(queue: Queue, plan: ResumePlan | None, now: int) -> list[str]:
     """Return what matters most, where no other line has it: decisions and the resumed skill have their own."""
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first is None or (plan and plan.skill == first.skill and first.reason == _PLAIN):

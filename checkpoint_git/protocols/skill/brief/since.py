@@ -33,19 +33,19 @@ _COUNTED = {
 }
 
 
-class Event(NamedTuple):
+class SinceEvent(NamedTuple):
     """One thing that happened. kind: one of KINDS. text: what it happened to."""
 
     kind: str
     text: str
 
 
-class Change(NamedTuple):
+class ChangedCheckpoint(NamedTuple):
     """done: the actions done since. is_compared: the events come from the version of then, not from times it holds."""
 
     state: Brief
     done: list[str]
-    events: list[Event]
+    events: list[SinceEvent]
     is_compared: bool
 
 
@@ -69,7 +69,7 @@ def read_since(text: str, now: int) -> int:
 
 def read_changes(
     place: Place, documents: Sequence[Document], states: Sequence[Brief], since: int, now: int
-) -> tuple[list[Change], list[Finding]]:
+) -> tuple[list[ChangedCheckpoint], list[Finding]]:
     """What changed since an instant, and why git could not be asked where it could not. since, now: since 1970."""
     versions: dict[str, dict[str, Any]] = {}  # without those that are broken, or that HEAD's own line did not have then
     troubles = list[Finding]()
@@ -90,7 +90,7 @@ def read_changes(
 
 def find_changes(
     documents: Sequence[Document], states: Sequence[Brief], since: int, versions: Mapping[str, dict[str, Any]]
-) -> list[Change]:
+) -> list[ChangedCheckpoint]:
     """The checkpoints written since an instant, newest first. versions: by path, what they were then, where known."""
     values = {document.path: document.value or {} for document in documents}
     changed = [state for state in states if _is_since(state.updated_at, since)]
@@ -100,17 +100,17 @@ def find_changes(
         before = versions.get(state.path)
         events = find_events(before, values[state.path], since)
         done = [event.text for event in events if event.kind == "done"]
-        found.append(Change(state, done, events, before is not None))
+        found.append(ChangedCheckpoint(state, done, events, before is not None))
     return found
 
 
-def find_events(before: dict[str, Any] | None, value: dict[str, Any], since: int) -> list[Event]:
-    """What happened since an instant. before: the version of then; None: only entries with a time of their own."""
+def find_events(before: dict[str, Any] | None, value: dict[str, Any], since: int) -> list[SinceEvent]:
+    """What happened since an instant. before: the version of then; None: only what carries its own time is told."""
     if before is None:
         return list(_find_dated(value, since))
     found = [event for event in life.find_events(before, value) if event.kind in KINDS]
     found.sort(key=lambda event: KINDS.index(event.kind))
-    return [Event(event.kind, life.describe_event(event)) for event in found]
+    return [SinceEvent(event.kind, life.describe_event(event)) for event in found]
 
 
 def _is_since(text: object, since: int) -> bool:
@@ -118,24 +118,24 @@ def _is_since(text: object, since: int) -> bool:
     return instant is not None and instant[0] >= since
 
 
-def _find_dated(value: dict[str, Any], since: int) -> Iterator[Event]:
+def _find_dated(value: dict[str, Any], since: int) -> Iterator[SinceEvent]:
     if _is_since(value.get("created_at"), since):
-        yield Event("started", text_field(value, "project"))
+        yield SinceEvent("started", text_field(value, "project"))
     for entry in read_objects(value, "recently_done"):
         if _is_since(entry.get("at"), since) and done_text(entry):
-            yield Event("done", done_text(entry))
+            yield SinceEvent("done", done_text(entry))
     for blocker in read_objects(value, "blockers"):
         if _is_since(blocker.get("resolved_at"), since):
-            yield Event("closed", text_field(blocker, "description") or text_field(blocker, "id"))
+            yield SinceEvent("closed", text_field(blocker, "description") or text_field(blocker, "id"))
     for ref in read_objects(value, "pm_refs"):
         if _is_since(ref.get("first_seen_at"), since):
-            yield Event("ticket", life.describe_ticket(ref))
+            yield SinceEvent("ticket", life.describe_ticket(ref))
     for handoff in read_objects(value, "handoffs"):
         if _is_since(handoff.get("at"), since):
-            yield Event("handed_over", life.describe_handoff(handoff))
+            yield SinceEvent("handed_over", life.describe_handoff(handoff))
 
 
-def describe_changes(changes: Sequence[Change], checkpoints: int, since: str) -> list[Block]:
+def describe_changes(changes: Sequence[ChangedCheckpoint], checkpoints: int, since: str) -> list[Block]:
     """The lines for people: what happened over all, then checkpoint by checkpoint. since: as it was asked for."""
     counts = Counter(event.kind for change in changes for event in change.events)
     told = ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _COUNTED.items() if counts[kind])

@@ -13,7 +13,7 @@ from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
-from checkpoint_git.protocols.skill.brief.brief import Action, Brief, Decision, find_decisions
+from checkpoint_git.protocols.skill.brief.brief import Action, Brief, OpenDecision, find_decisions
 from checkpoint_git.protocols.skill.brief.next_action import shipped_data
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.drift.merged_work import FINISHED, describe_facts, read_work
@@ -22,7 +22,7 @@ from checkpoint_git.protocols.skill.store import iterate_documents, missing_chec
 from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline
 
 if TYPE_CHECKING:
-    from checkpoint_git.protocols.skill.brief.since import Change
+    from checkpoint_git.protocols.skill.brief.since import ChangedCheckpoint
 
 _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
 _SHOWN_ACTIONS = 3
@@ -46,9 +46,9 @@ class StatusResult(NamedTuple):
     """
 
     states: list[Brief]
-    decisions: list[Decision]
+    decisions: list[OpenDecision]
     findings: list[Finding]
-    changes: list["Change"]
+    changes: list["ChangedCheckpoint"]
     sides: Mapping[str, Mapping[str, Brief]] = MappingProxyType({})
 
 
@@ -124,7 +124,7 @@ def summarize_status(question: Question) -> Summary:
     return Summary(data, result.findings, lead, blocks)
 
 
-def _decisions_data(decisions: list[Decision]) -> list[dict[str, Any]]:
+def _decisions_data(decisions: list[OpenDecision]) -> list[dict[str, Any]]:
     return [
         {"skill": decision.skill, **decision.blocker, "answer_with": decision.answer_with} for decision in decisions
     ]
@@ -195,7 +195,7 @@ def _summarize_worktrees(question: Question) -> tuple[dict[str, Any], list[Block
     return data, blocks
 
 
-def _decision_lines(decisions: list[Decision], question: Question) -> Iterator[Line]:
+def _decision_lines(decisions: list[OpenDecision], question: Question) -> Iterator[Line]:
     """Yield the decisions that wait, with the commands that answer them; on a screen only the first ones."""
     room = (question.height + 1) // 2 - 2  # without the head and the last line
     yield Line(f"{plural(len(decisions), 'decision')} waiting on you", "bad", "decision")

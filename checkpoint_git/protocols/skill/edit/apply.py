@@ -24,7 +24,7 @@ from checkpoint_git.protocols.skill.edit.parse import (
     SIGNS,
     Edit,
     EditError,
-    Step,
+    PathStep,
     dump,
     path_text,
     quote_step,
@@ -155,7 +155,7 @@ def _no_item(items: list[Any], edit: Edit, at: int) -> EditError:
         hint = f"name an item by number or by id: {before}.0, {before}[id]"
         return EditError(edit.word, message, hint, "", more)
 
-    meant = Step(ids[near[0]], bracketed=True) if near else Step(step.name)
+    meant = PathStep(ids[near[0]], bracketed=True) if near else PathStep(step.name)
     path = path_text((*edit.path[:at], meant, *edit.path[at + 1 :]))
     line = typed_edit(f"--{path}{SIGNS[edit.action]}=", edit.value)
     if is_replaced and isinstance(edit.value, str) and edit.field in TEXTS:

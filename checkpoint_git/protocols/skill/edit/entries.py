@@ -30,7 +30,7 @@ _LONGEST_SLUG = 40
 NEEDS = ("user_decision", "code_fix", "external_dep")
 
 
-class Entry(NamedTuple):
+class MadeEntry(NamedTuple):
     """line: what was done. fields: of the root, that changed. id: of the blocker that it is about, else ""."""
 
     line: str
@@ -39,23 +39,23 @@ class Entry(NamedTuple):
     understood: tuple[Understood, ...] = ()
 
 
-def note(value: dict[str, Any], text: str) -> Entry:
+def note(value: dict[str, Any], text: str) -> MadeEntry:
     """Keeps a key decision."""
     _list_in(value, "context_primer", "key_decisions").append(_checked(text))
-    return Entry(f"noted: {text}", ("context_primer",))
+    return MadeEntry(f"noted: {text}", ("context_primer",))
 
 
-def add(value: dict[str, Any], now: int, text: str, *, first: bool = False) -> Entry:
+def add(value: dict[str, Any], now: int, text: str, *, first: bool = False) -> MadeEntry:
     """Adds a next action, at the end or as the first."""
     actions = _list_in(value, "next_actions")
     insert_action(value, 0 if first else len(actions), _checked(text))
     index = 0 if first else len(actions) - 1
     mark_repeated(value, [f"/next_actions/{index}"], now)
     waits = describe_goals(actions[index])
-    return Entry(f"{'next' if first else 'added'}: {text}{f' ({waits})' if waits else ''}", ("next_actions",))
+    return MadeEntry(f"{'next' if first else 'added'}: {text}{f' ({waits})' if waits else ''}", ("next_actions",))
 
 
-def row(value: dict[str, Any], text: str, status: str | None = None, name: str | None = None) -> Entry | Finding:
+def row(value: dict[str, Any], text: str, status: str | None = None, name: str | None = None) -> MadeEntry | Finding:
     """Adds a row to progress_table, or sets the status of the one with that id or label. name: the id of a new row."""
     rows = _list_in(value, "progress_table")
     new_id = name or slug(_checked(text))
@@ -66,12 +66,12 @@ def row(value: dict[str, Any], text: str, status: str | None = None, name: str |
         meant = meant or "not_started"
         rows.append({"id": new_id, "label": text, "status": meant})
         remove_first_row(value)
-        return Entry(f"added row {new_id}: {text} ({meant})", ("progress_table",), new_id, understood)
+        return MadeEntry(f"added row {new_id}: {text} ({meant})", ("progress_table",), new_id, understood)
     if not meant:
         message = f"progress_table has the row {quote(_id(found))} already: give its new status"
         return _refusal("row", message, command("checkpoint", "row", OWN, text, "--status", "complete"))
     found["status"] = meant
-    return Entry(f"row {_id(found)}: {meant}", ("progress_table",), _id(found), understood)
+    return MadeEntry(f"row {_id(found)}: {meant}", ("progress_table",), _id(found), understood)
 
 
 def _read_row_status(status: str | None) -> tuple[str, tuple[Understood, ...]]:
@@ -101,7 +101,7 @@ def slug(text: str) -> str:
     return "-".join(spelled.split())[:_LONGEST_SLUG].strip("-") or text
 
 
-def ask(value: dict[str, Any], question: str, options: Sequence[str] = (), blocks: str | None = None) -> Entry:
+def ask(value: dict[str, Any], question: str, options: Sequence[str] = (), blocks: str | None = None) -> MadeEntry:
     """Opens a decision that waits on the user."""
     more = {"options": [_checked(option) for option in options]} if options else {}
     entry = block(value, question, "user_decision", blocks, more)
@@ -114,7 +114,7 @@ def block(
     needs: str | None = None,
     blocks: str | None = None,
     more: dict[str, Any] | None = None,
-) -> Entry:
+) -> MadeEntry:
     """Adds a blocker. needs: one of NEEDS, or what surely means one. blocks: the id of the row that waits."""
     name = _new_id(value, _checked(text))
     typed, needs = needs, find_choice(needs or "", NEEDS) or needs
@@ -123,10 +123,10 @@ def block(
     members = {"id": name, "description": text, "blocking": blocks, "needs": needs, **(more or {})}
     understood = (Understood(typed, needs),) if typed and needs and typed != needs else ()
     _list_in(value, "blockers").append({key: member for key, member in members.items() if member is not None})
-    return Entry(f"added blocker {name}: {text}", ("blockers",), name, understood)
+    return MadeEntry(f"added blocker {name}: {text}", ("blockers",), name, understood)
 
 
-def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> Entry | Finding:
+def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> MadeEntry | Finding:
     """Answer a decision that waits on the user, and keep the answer with its day. name: the question's id."""
     _checked(answer)
     waiting = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
@@ -148,7 +148,7 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
     if options and meant not in options:
         line += f"; the options were {' | '.join(options)}"
     understood = (Understood(answer, meant),) if meant != answer else ()
-    return Entry(line, ("context_primer", "blockers"), _id(asked), understood)
+    return MadeEntry(line, ("context_primer", "blockers"), _id(asked), understood)
 
 
 def _choose_option(options: Sequence[str], answer: str) -> str:
@@ -184,7 +184,7 @@ def split_answer(value: dict[str, Any], words: Sequence[str]) -> tuple[str, str 
     return " ".join(words), ""
 
 
-def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry | Finding:
+def unblock(value: dict[str, Any], now: int, name: str | None = None) -> MadeEntry | Finding:
     """Marks a blocker as resolved. name: its id."""
     if name is not None:
         _checked(name)
@@ -197,7 +197,7 @@ def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry |
     if isinstance(found, Finding):
         return found
     line = f"{_id(found)} is resolved: {found.get('description', '')}{close_blocker(value, found, now)}"
-    return Entry(line, ("blockers",), _id(found))
+    return MadeEntry(line, ("blockers",), _id(found))
 
 
 def drop(
@@ -208,7 +208,7 @@ def drop(
     *,
     next_action: str | None = None,
     complete: bool = False,
-) -> Entry | Finding:
+) -> MadeEntry | Finding:
     """Removes an action that will not be done, and keeps the reason. action: as for find_action."""
     check_next(next_action, complete)
     end = ("--why", _checked(why))
@@ -227,7 +227,7 @@ def drop(
     waits = describe_goals(value["next_actions"][0]) if next_action else ""
     if waits:
         line += f"; next: {next_action} ({waits})"
-    return Entry(line, ("next_actions", "context_primer"))
+    return MadeEntry(line, ("next_actions", "context_primer"))
 
 
 def find_action(value: dict[str, Any], action: str | None, verb: str, end: tuple[str, ...] = ()) -> int | Finding:

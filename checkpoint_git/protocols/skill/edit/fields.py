@@ -14,7 +14,7 @@ from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.edit.apply import name_text
 from checkpoint_git.protocols.skill.edit.items import find_index, find_item, ids_of
-from checkpoint_git.protocols.skill.edit.parse import SIGNS, Edit, EditError, Step, path_text, typed_edit
+from checkpoint_git.protocols.skill.edit.parse import SIGNS, Edit, EditError, PathStep, path_text, typed_edit
 from checkpoint_git.protocols.skill.names import TEXTS
 from checkpoint_git.protocols.skill.shape import write_item
 from checkpoint_git.protocols.skill.views import read_objects
@@ -43,7 +43,7 @@ class Understood(NamedTuple):
         return {"typed": self.typed, "meant": self.meant}
 
 
-class _Reader(NamedTuple):
+class _EditReader(NamedTuple):
     edit: Edit
     schema: Schema
     taken: list[Understood]
@@ -59,7 +59,9 @@ def understand(
     knows are taken as they are. Raises CheckpointError for what is not understood.
     """
     taken: list[Understood] = []
-    meant = [_understand(value, _Reader(edit, schema, taken, new_field, quote_word(skill), value)) for edit in edits]
+    meant = [
+        _understand(value, _EditReader(edit, schema, taken, new_field, quote_word(skill), value)) for edit in edits
+    ]
     for at, edit in enumerate(meant):
         length = len(edit.path)
         if edit.action == "replace" and any(other.path[:length] == edit.path for other in meant[:at]):
@@ -68,19 +70,19 @@ def understand(
     return meant, taken
 
 
-class _Place(NamedTuple):
+class _EditPlace(NamedTuple):
     """Where an edit's path leads: its steps as they are meant, and the rules, the value and the name there.
 
     name: without the steps into lists, such as context_primer.key_decisions.
     """
 
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     rules: Schema
     value: Any
     name: str
 
 
-def _understand(value: Any, reader: _Reader) -> Edit:
+def _understand(value: Any, reader: _EditReader) -> Edit:
     """Return the reader's edit as it is meant for the document, which is the value."""
     edit = reader.edit
     place = _follow_path(value, reader)
@@ -98,9 +100,9 @@ def _understand(value: Any, reader: _Reader) -> Edit:
     return edit._replace(path=path, value=_understand_value(edit, place, reader))
 
 
-def _follow_path(value: Any, reader: _Reader) -> _Place:
+def _follow_path(value: Any, reader: _EditReader) -> _EditPlace:
     """Return the place that the path of the reader's edit means in a value."""
-    path: list[Step] = []
+    path: list[PathStep] = []
     rules = resolve(reader.schema, reader.schema)
     where = ""
     for step in reader.edit.path:
@@ -112,16 +114,16 @@ def _follow_path(value: Any, reader: _Reader) -> _Place:
 
         known = frozenset(value if isinstance(value, dict) else ())
         found = _find_name(step.name, where, known, reader)
-        path += [step] if found == (step.name,) else [Step(name) for name in found]
+        path += [step] if found == (step.name,) else [PathStep(name) for name in found]
         _note_new_field(step.name, value, where, reader)
         for name in found:
             rules = child_rules(reader.schema, rules, name)
             where = f"{where}.{name}".lstrip(".")
             value = value.get(name) if isinstance(value, dict) else None
-    return _Place(tuple(path), rules, value, where)
+    return _EditPlace(tuple(path), rules, value, where)
 
 
-def _note_new_field(name: str, value: Any, where: str, reader: _Reader) -> None:
+def _note_new_field(name: str, value: Any, where: str, reader: _EditReader) -> None:
     """Note where a new field comes beside one with nearly its name. value: what the name is looked up in."""
     if not isinstance(value, dict) or where in names.KNOWN or name in value:
         return
@@ -131,7 +133,7 @@ def _note_new_field(name: str, value: Any, where: str, reader: _Reader) -> None:
         reader.taken.append(Understood(f"{where}.{name}", meant, is_option=True))
 
 
-def _understand_value(edit: Edit, place: _Place, reader: _Reader) -> Any:
+def _understand_value(edit: Edit, place: _EditPlace, reader: _EditReader) -> Any:
     """Return the value of an edit as it is meant. Where no rule says what it is, it keeps its type."""
     rules = child_rules(reader.schema, place.rules, "") if edit.action == "append" else place.rules
     kind = _TYPES.get(type(place.value), "string")
@@ -151,24 +153,24 @@ def _understand_value(edit: Edit, place: _Place, reader: _Reader) -> Any:
     return value
 
 
-def _adds_to_list(edit: Edit, path: tuple[Step, ...]) -> bool:
-    """Return whether an edit puts one text in place of a known list of texts: that can only mean one more item."""
+def _adds_to_list(edit: Edit, path: tuple[PathStep, ...]) -> bool:
+    """Whether an edit puts one text in place of a known list of texts: that can only mean one more item."""
     texts = names.LISTS.get(path_text(path), ())
     takes_texts = texts is str or (isinstance(texts, tuple) and str in texts)
     is_text = isinstance(edit.value, str) and bool(edit.value.strip()) and ":json=" not in edit.word
     return takes_texts and is_text and edit.action == "replace" and not str(edit.value).startswith("[")
 
 
-def _find_id(step: Step, items: Any) -> Step:
+def _find_id(step: PathStep, items: Any) -> PathStep:
     """By the item's id, where it is named by its text or behind a dot."""
     is_number = not step.bracketed and step.name.isdecimal()
     at = find_index(items, step.name) if isinstance(items, list) and not is_number else None
     ids = ids_of(items[at]) if at is not None and isinstance(items[at], dict) else []
-    return Step(step.name if step.name in ids else ids[0], bracketed=True) if ids else step
+    return PathStep(step.name if step.name in ids else ids[0], bracketed=True) if ids else step
 
 
-def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema) -> None:
-    """Raises CheckpointError if -= without a value may empty more than was meant."""
+def _check_removal(edit: Edit, path: tuple[PathStep, ...], held: Any, rules: Schema) -> None:
+    """Raises CheckpointError where -= without a value may empty more than was meant."""
     name, count = path_text(path), len(held) if isinstance(held, list) else 0
     is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[-1].bracketed
     if not held or not (is_guessed or (count > 1 and rules)):
@@ -178,7 +180,7 @@ def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema)
     raise EditError(edit.word, f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint, first, more)
 
 
-def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> tuple[str, ...]:
+def _find_name(name: str, where: str, own: frozenset[str], reader: _EditReader) -> tuple[str, ...]:
     """The names that a name in an object means. own: those that the object has."""
     known = names.KNOWN.get(where)
     if known is None or name in known or reader.new_field or name == "$schema":
@@ -192,7 +194,7 @@ def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> t
     raise _unknown(name, where, reader)
 
 
-def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
+def _unknown(name: str, where: str, reader: _EditReader) -> CheckpointError:
     """Return the refusal of a name that an object does not know, with the line that was probably meant."""
     edit = reader.edit
     inside = f" in {where}" if where else ""
@@ -257,7 +259,7 @@ def _offer_own_field(start: str, value: Any, message: str, flag: str, edit: Edit
 
 
 def _name_verb_or_row(
-    name: str, text: Any, where: str, message: str, more: str, reader: _Reader
+    name: str, text: Any, where: str, message: str, more: str, reader: _EditReader
 ) -> CheckpointError | None:
     """Return the refusal of a text for the name of a verb or of a row of the progress table, else None."""
     edit = reader.edit
@@ -278,7 +280,7 @@ def _name_verb_or_row(
     return None
 
 
-def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> Any:
+def _read(value: Any, rules: Schema, held: Any, where: str, reader: _EditReader) -> Any:
     """Return a token value as it is meant: texts by type and enum, names in objects.
 
     held: what is there in the document.
@@ -296,7 +298,7 @@ def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> 
     return value
 
 
-def _read_object(value: Mapping[str, Any], rules: Schema, held: Any, where: str, reader: _Reader) -> dict[str, Any]:
+def _read_object(value: Mapping[str, Any], rules: Schema, held: Any, where: str, reader: _EditReader) -> dict[str, Any]:
     """Return an object with the names and values that are meant."""
     objects = held if isinstance(held, list) else [held]
     known = frozenset(name for item in objects if isinstance(item, dict) for name in item)
@@ -313,7 +315,7 @@ def _read_object(value: Mapping[str, Any], rules: Schema, held: Any, where: str,
     return found
 
 
-def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
+def _read_text(text: str, rules: Schema, reader: _EditReader) -> Any:
     """Return a text as the value that the rules ask for, where it can be read as one."""
     choices = rules.get("enum", ())
     if choices:
@@ -343,7 +345,7 @@ def _list_types(rules: Schema) -> Any:
     return rules.get("type") or [_TYPES[type(example)] for example in rules.get("examples", ())]
 
 
-def _read_choice(text: str, choices: Sequence[str], reader: _Reader) -> str:
+def _read_choice(text: str, choices: Sequence[str], reader: _EditReader) -> str:
     """Return the one of the choices that a text means; the text itself, where it is one or means none."""
     meant = "" if text in choices else names.find_choice(text, choices)
     if not meant:

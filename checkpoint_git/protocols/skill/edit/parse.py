@@ -39,7 +39,7 @@ _MAX_STEPS = 20
 _NO_SPACE = ", with no space around ="
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One step of a path. bracketed: written as [name]: an item by its id, or a key taken letter by letter."""
 
     name: str
@@ -49,7 +49,7 @@ class Step(NamedTuple):
 class Edit(NamedTuple):
     """One change. value: a token value. word: as it was typed, for messages."""
 
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     action: Action
     value: Any
     word: str
@@ -150,7 +150,7 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
         hint = f"did you mean --{quote_step(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
         raise CheckpointError(f"{quote(operator)} after {quote(stem)} is not an operator", hint)
     path = _parse_path(stem, word)
-    if path in ((Step("field"),), (Step("set"),)):
+    if path in ((PathStep("field"),), (PathStep("set"),)):
         field, _, value = text.partition("=")
         line = typed_edit(f"--{field or 'status'}=", value)
         raise EditError(word, f"{quote(word)} is not a field", "write the field's own name", line)
@@ -284,8 +284,8 @@ def _find_outside_brackets(text: str, wanted: str) -> int:
     return -1
 
 
-def _parse_path(text: str, word: str) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _parse_path(text: str, word: str) -> tuple[PathStep, ...]:
+    steps: list[PathStep] = []
     rest = text
     while rest or not steps:
         step, rest = _take_step(rest, is_first=not steps)
@@ -296,18 +296,18 @@ def _parse_path(text: str, word: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
+def _take_step(text: str, *, is_first: bool) -> tuple[PathStep | None, str]:
     if text.startswith("[") and not is_first:
         name, bracket, rest = text[1:].partition("]")
-        return (Step(name, bracketed=True) if bracket else None), rest
+        return (PathStep(name, bracketed=True) if bracket else None), rest
     if not is_first and not text.startswith("."):
         return None, text
     text = text if is_first else text[1:]
     end = next((at for at, letter in enumerate(text) if letter in ".["), len(text))
     name = text[:end]
-    return (Step(name) if name == name.strip() and "]" not in name else None), text[end:]
+    return (PathStep(name) if name == name.strip() and "]" not in name else None), text[end:]
 
 
-def path_text(path: tuple[Step, ...]) -> str:
+def path_text(path: tuple[PathStep, ...]) -> str:
     shown = "".join(f"[{quote_step(step.name)}]" if step.bracketed else f".{quote_step(step.name)}" for step in path)
     return shown.removeprefix(".")

@@ -6,7 +6,7 @@ from typing import Any
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.protocols.skill.edit import entries
-from checkpoint_git.protocols.skill.edit.entries import Entry
+from checkpoint_git.protocols.skill.edit.entries import MadeEntry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("text",)
@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    def change(value: dict[str, Any]) -> Entry | Finding:
+    def change(value: dict[str, Any]) -> MadeEntry | Finding:
         return entries.add(value, invocation.now, " ".join(args.text), first=args.first)
 
     return run_record("add", args, invocation, change)

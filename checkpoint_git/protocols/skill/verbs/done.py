@@ -12,7 +12,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.edit.actions import check_next, describe_goals, find_done_trouble, finish_action
-from checkpoint_git.protocols.skill.edit.entries import Entry, find_action
+from checkpoint_git.protocols.skill.edit.entries import MadeEntry, find_action
 from checkpoint_git.protocols.skill.verbs.record import record
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -77,7 +77,7 @@ def done(
     """
     check_next(next_action, complete)
 
-    def change(value: dict[str, Any]) -> Entry | Finding:
+    def change(value: dict[str, Any]) -> MadeEntry | Finding:
         trouble = find_done_trouble(value, next_action, complete)
         if trouble:
             return trouble
@@ -89,7 +89,7 @@ def done(
             hint = advise("look again", "checkpoint", "next")
             return Finding("done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint)
         taken = finish_action(value, now, next_action, complete, at)
-        return Entry(views.action_text(taken), ("next_actions", "recently_done"))
+        return MadeEntry(views.action_text(taken), ("next_actions", "recently_done"))
 
     written, entry = record(place, skill, now, change, on_wait)
     return DoneResult(written, entry.line if entry else "", _read_action(written.document.value or {}, 0)[0])

@@ -18,7 +18,7 @@ from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.brief.history import Entry, Version, Versions, read_entries
+from checkpoint_git.protocols.skill.brief.history import DecodedVersions, LifeEntry, Version, read_entries
 from checkpoint_git.protocols.skill.brief.life import describe_event, event_lines, is_different, is_wanted
 from checkpoint_git.protocols.skill.brief.since import read_since
 
@@ -61,7 +61,7 @@ class LogResult(NamedTuple):
 
     skill: str
     path: str
-    entries: list[Entry]
+    entries: list[LifeEntry]
     is_cut: bool
     silent: int
     findings: list[Finding]
@@ -86,7 +86,7 @@ def log(
         raise CheckpointError(f"{place.root} is not in a git repository", hint)
     path = layout.relative_checkpoint_path(place, skill)
     boundary = read_boundary(place.work_tree)
-    kept, silent, seen, is_cut = list[Entry](), 0, False, False
+    kept, silent, seen, is_cut = list[LifeEntry](), 0, False, False
     for entry in read_life(place, skill, since, boundary):
         seen = True
         events = [event for event in entry.events if is_wanted(event, rows, decisions)]
@@ -115,13 +115,13 @@ def log(
     return LogResult(skill, path, kept, is_cut, silent, findings)
 
 
-def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[str]) -> Iterator[Entry]:
+def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[str]) -> Iterator[LifeEntry]:
     assert place.work_tree
     path = layout.relative_checkpoint_path(place, skill)
     on_disk = store.read_skill(place, skill)
     own = {_ON_DISK: on_disk} if isinstance(on_disk, bytes) else {}
     with Blobs(place.work_tree, environment(), MAX_BYTES) as blobs:
-        versions = Versions(blobs.read, own)
+        versions = DecodedVersions(blobs.read, own)
         head, now = read_blob_at_head(place.work_tree, path), _ON_DISK if own else ""
         steps = read_life_steps(place.work_tree, path, _KIN, lambda paths: history_specs(paths, skill), since)
         if not isinstance(on_disk, OSError) and (head or now) and not _is_same(versions.read(head), versions.read(now)):
@@ -193,7 +193,7 @@ def _render(result: LogResult) -> Iterator[Block]:
         yield Line(f"{count} changed only its summary, files or private state: --all", "dim")
 
 
-def entry_data(entry: Entry) -> dict[str, Any]:
+def entry_data(entry: LifeEntry) -> dict[str, Any]:
     commit, events = entry.commit, []
     for event in entry.events:
         change = {"text": describe_event(event), "from": event.before, "to": event.after}

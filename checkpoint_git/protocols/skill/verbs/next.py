@@ -12,7 +12,7 @@ from checkpoint_git.git.clone import add_gaps, find_claims
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.brief.branches import has_others
 from checkpoint_git.protocols.skill.brief.brief import make_briefs
-from checkpoint_git.protocols.skill.brief.next_action import NO_ACTION, NextAction, Queue, Skipped, plan_queue
+from checkpoint_git.protocols.skill.brief.next_action import NO_ACTION, NextAction, Queue, SkippedAction, plan_queue
 from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import outline
@@ -141,7 +141,7 @@ def _lines(action: NextAction, now: int) -> list[Block]:
     return lines
 
 
-def _skipped_lines(skipped: list[Skipped], now: int, *, in_full: bool) -> list[Block]:
+def _skipped_lines(skipped: list[SkippedAction], now: int, *, in_full: bool) -> list[Block]:
     if not skipped:
         return []
     summary = f"{len(skipped)} actions were skipped: all that they wait for is merged"

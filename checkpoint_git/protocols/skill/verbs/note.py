@@ -6,7 +6,7 @@ from typing import Any
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.protocols.skill.edit import entries
-from checkpoint_git.protocols.skill.edit.entries import Entry
+from checkpoint_git.protocols.skill.edit.entries import MadeEntry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("text",)
@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    def change(value: dict[str, Any]) -> Entry | Finding:
+    def change(value: dict[str, Any]) -> MadeEntry | Finding:
         return entries.note(value, " ".join(args.text))
 
     return run_record("note", args, invocation, change)

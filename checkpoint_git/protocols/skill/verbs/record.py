@@ -10,24 +10,24 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.edit.actions import stamp
-from checkpoint_git.protocols.skill.edit.entries import Entry
+from checkpoint_git.protocols.skill.edit.entries import MadeEntry
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.skill.views import answer_command
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
-Record = Callable[[dict[str, Any]], Entry | Finding]
+Record = Callable[[dict[str, Any]], MadeEntry | Finding]
 
 
 class EntryResult(NamedTuple):
     """entry: what was done, None if it was refused."""
 
     written: Written
-    entry: Entry | None
+    entry: MadeEntry | None
 
 
 def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = lambda: None) -> EntryResult:
-    """Changes a checkpoint by an entry. Raises CheckpointError if there is none."""
-    found: list[Entry] = []
+    """Changes a checkpoint by an entry. Raises CheckpointError where there is none."""
+    found: list[MadeEntry] = []
 
     def run(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
         if value is None:
@@ -50,7 +50,7 @@ def run_record(verb: str, args: Namespace, invocation: Invocation, change: Recor
     tell = say_waiting(invocation.stderr)
     result = record(place, args.skill, invocation.now, change, tell)
 
-    entry = result.entry or Entry("", ())
+    entry = result.entry or MadeEntry("", ())
     lines: list[Block] = [Line(entry.line, "good")] if entry.line else []
     if verb == "ask" and entry.id:
         answer = answer_command(args.skill, entry.id, {"needs": "user_decision"})

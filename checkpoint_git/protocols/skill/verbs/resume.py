@@ -21,7 +21,7 @@ from checkpoint_git.protocols.skill.brief.resume_plan import (
     LOOK_AFTER,
     PRIMER,
     Background,
-    Plan,
+    ResumePlan,
     find_background,
     find_contradictions,
     plan_missing,
@@ -64,7 +64,7 @@ class ResumeResult(NamedTuple):
     siblings: the pm_refs of other skills. now: seconds since 1970.
     """
 
-    plan: Plan
+    plan: ResumePlan
     document: Document | None
     brief: Brief | None
     background: Background
@@ -191,7 +191,7 @@ def _find_or_plan_place(cwd: str) -> Place:
         return place
 
 
-def _must_stop(plan: Plan, errors: Sequence[Finding], *, go_on: bool) -> bool:
+def _must_stop(plan: ResumePlan, errors: Sequence[Finding], *, go_on: bool) -> bool:
     """Return whether a session may not go on. go_on: the user said that it may."""
     if plan.decision == "ask" or plan.reasons in (("corrupt",), ("incompatible",)):
         return True
@@ -241,7 +241,7 @@ def _orientation_lines(result: ResumeResult) -> list[Block]:
     return lines
 
 
-def _missing_lines(plan: Plan, others: list[str] | None) -> list[Block]:
+def _missing_lines(plan: ResumePlan, others: list[str] | None) -> list[Block]:
     """Return how to begin, and the name that was probably meant."""
     from difflib import get_close_matches
 
@@ -256,7 +256,7 @@ def _missing_lines(plan: Plan, others: list[str] | None) -> list[Block]:
     return [*lines, Line("Start fresh", hint=chain("", commands))]
 
 
-def _broken_lines(plan: Plan) -> list[Block]:
+def _broken_lines(plan: ResumePlan) -> list[Block]:
     why = Line(f"{plan.why}.", "bad", "failed", 2)
     return [why, Line("Start fresh; the file is kept until you remove it:"), *_answer_lines(plan), Line("")]
 
@@ -280,7 +280,7 @@ def _ask_lines(result: ResumeResult) -> list[Block]:
     return [*lines, *_background_lines(result)]
 
 
-def _answer_lines(plan: Plan) -> list[Block]:
+def _answer_lines(plan: ResumePlan) -> list[Block]:
     return [Line(f"  {answer.name + ':':10} ", hint=answer.command) for answer in plan.answers]
 
 

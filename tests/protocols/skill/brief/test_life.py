@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from checkpoint_git.protocols.skill.brief.life import (
     KINDS,
-    Event,
     History,
+    LifeEvent,
     find_events,
     find_own_events,
     fold_rotation,
@@ -92,14 +92,14 @@ def test_a_clean_merge_has_no_events_of_its_own() -> None:
 
 
 def test_a_rotation_is_one_event_and_hides_what_moved() -> None:
-    events = [Event("withdrawn", text, text) for text in ("old one", "gone for good")]
+    events = [LifeEvent("withdrawn", text, text) for text in ("old one", "gone for good")]
     past = [History("history/build.x.json", {"/context_primer/key_decisions": ["old one"], "/superseded": [1, 2]})]
     folded = fold_rotation(events, past, is_gone=False)
     assert [(event.kind, event.text) for event in folded] == [("withdrawn", "gone for good"), ("rotated", "3 entries")]
 
 
 def test_an_archived_checkpoint_is_not_told_as_deleted() -> None:
-    folded = fold_rotation([Event("deleted", "", "x")], [History("history/build.x.json", {})], is_gone=True)
+    folded = fold_rotation([LifeEvent("deleted", "", "x")], [History("history/build.x.json", {})], is_gone=True)
     assert [event.kind for event in folded] == ["archived"]
 
 
@@ -112,7 +112,7 @@ def test_a_history_file_of_another_skill_is_left_aside() -> None:
 
 
 def test_filters_take_rows_by_id_and_decisions_with_blockers() -> None:
-    row, decided, step = Event("row", "r1", ""), Event("decided", "x", "x"), Event("step", "step", "")
+    row, decided, step = LifeEvent("row", "r1", ""), LifeEvent("decided", "x", "x"), LifeEvent("step", "step", "")
     assert [is_wanted(each, ["r1"], False) for each in (row, decided, step)] == [True, False, False]
     assert [is_wanted(each, [], True) for each in (row, decided, step)] == [True, True, False]
     assert [is_wanted(each, ["r2"], False) for each in (row, decided, step)] == [False, False, False]

@@ -4,7 +4,7 @@ import pytest
 
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.brief.brief import make_briefs
-from checkpoint_git.protocols.skill.brief.next_action import RANKS, Queue, Skipped, plan_queue
+from checkpoint_git.protocols.skill.brief.next_action import RANKS, Queue, SkippedAction, plan_queue
 from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Work
 from checkpoint_git.protocols.skill.views import describe_blocker
 from tests.support.documents import NOW, broken, decision, document, facts_of, work_of
@@ -160,7 +160,7 @@ def test_finished_actions_are_passed_over_at_every_rank(skill: str) -> None:
     assert action.rank == skill
     assert "Go on" in (action.action, action.then)
     one, both = (tuple(facts_of(*names).values()) for names in (["#1"], ["#1", "#2"]))
-    assert queue.skipped == [Skipped(skill, "Merge #1", one), Skipped(skill, "Wait for both", both)]
+    assert queue.skipped == [SkippedAction(skill, "Merge #1", one), SkippedAction(skill, "Wait for both", both)]
     assert queue.skipped[0].data["evidence"] == "#1 was merged on 2026-03-02 (abc1234)"
 
 

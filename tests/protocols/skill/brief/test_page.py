@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.page import PageParts
 from checkpoint_git.git.history.steps import Commit
-from checkpoint_git.protocols.skill.brief.history import Entry
-from checkpoint_git.protocols.skill.brief.life import Event
+from checkpoint_git.protocols.skill.brief.history import LifeEntry
+from checkpoint_git.protocols.skill.brief.life import LifeEvent
 from checkpoint_git.protocols.skill.brief.next_action import plan_queue
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.page import PageFacts, make_parts, sort_states
@@ -77,7 +77,7 @@ def test_what_a_blocker_blocks_is_told_by_the_rows_name() -> None:
 
 def test_a_short_history_makes_a_lane_for_each_skill_that_has_one() -> None:
     commit = Commit("a" * 40, (), NOW, NOW, "Ada", "Start")
-    lives = Lives({"build": [Entry("p", commit, [Event("started", "", "tidepool")])], "deploy": []})
+    lives = Lives({"build": [LifeEntry("p", commit, [LifeEvent("started", "", "tidepool")])], "deploy": []})
     assert "started: tidepool" in draw(make_parts(make_facts(checkpoint(), checkpoint(skill="deploy"), lives=lives)))
     assert "timeline" not in [section.anchor for section in make_parts(make_facts(checkpoint())).sections]
 
@@ -156,7 +156,7 @@ def test_a_decision_shows_each_option_with_the_command_that_chooses_it_and_nothi
 def test_a_decision_is_on_the_page_once_and_says_who_asked_when() -> None:
     question = {"id": "b", "description": "Which host?", "needs": "user_decision", "options": ["eu"]}
     commit = Commit("a" * 40, (), NOW - 9 * DAY, NOW, "Ada", "Ask")
-    lives = Lives({"build": [Entry("p", commit, [Event("opened", "b", "x")])]})
+    lives = Lives({"build": [LifeEntry("p", commit, [LifeEvent("opened", "b", "x")])]})
     facts = make_facts(checkpoint(blockers=[question]), lives=lives)
     parts = make_parts(facts)
     assert draw(parts).count("Which host?") == 1
@@ -168,9 +168,9 @@ def test_what_waits_longest_comes_first() -> None:
     def question(name: str) -> dict[str, Any]:
         return {"id": name, "description": name, "needs": "user_decision"}
 
-    def asked(name: str, days_ago: int) -> Entry:
+    def asked(name: str, days_ago: int) -> LifeEntry:
         commit = Commit(name, (), NOW - days_ago * DAY, NOW, "Ada", "Ask")
-        return Entry("p", commit, [Event("opened", name, name)])
+        return LifeEntry("p", commit, [LifeEvent("opened", name, name)])
 
     lives = Lives({"a": [asked("q1", 2)], "b": [asked("q2", 5)]})
     facts = make_facts(

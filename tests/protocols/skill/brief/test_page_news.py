@@ -5,8 +5,8 @@ import json
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.git.history.steps import Commit
 from checkpoint_git.protocols.skill.brief.brief import Brief
-from checkpoint_git.protocols.skill.brief.history import Entry
-from checkpoint_git.protocols.skill.brief.life import Event
+from checkpoint_git.protocols.skill.brief.history import LifeEntry
+from checkpoint_git.protocols.skill.brief.life import LifeEvent
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.page_lives import Lives
 from checkpoint_git.protocols.skill.brief.page_news import describe_news
@@ -17,9 +17,9 @@ from tests.support.verbs import NOON, seconds
 NOW = seconds(NOON)
 
 
-def entry(days_ago: float, who: str, *events: Event) -> Entry:
+def entry(days_ago: float, who: str, *events: LifeEvent) -> LifeEntry:
     at = NOW - int(days_ago * DAY)
-    return Entry("p", Commit(f"{at:040}", (), at, at, who, "x"), list(events))
+    return LifeEntry("p", Commit(f"{at:040}", (), at, at, who, "x"), list(events))
 
 
 def read_states() -> list[Brief]:
@@ -29,17 +29,17 @@ def read_states() -> list[Brief]:
     return list_briefs(check_files([(".checkpoints/build.checkpoint.json", text)], NOW), NOW)
 
 
-def news(*entries: Entry) -> str:
+def news(*entries: LifeEntry) -> str:
     return describe_news(Lives({"build": entries}), read_states(), NOW - DAY, "yesterday", NOW)
 
 
 def test_the_news_count_commits_people_and_decisions_since_then() -> None:
     assert (
         news(
-            entry(0.1, "Ada", Event("decided", "a", "A"), Event("decided", "b", "B")),
-            entry(0.2, "Ben", Event("queued", "c", "C")),
+            entry(0.1, "Ada", LifeEvent("decided", "a", "A"), LifeEvent("decided", "b", "B")),
+            entry(0.2, "Ben", LifeEvent("queued", "c", "C")),
             entry(0.3, "Ada"),
-            entry(2, "Eve", Event("decided", "d", "D")),
+            entry(2, "Eve", LifeEvent("decided", "d", "D")),
         )
         == "since yesterday: 3 changes by 2 people, 2 new decisions"
     )
@@ -53,12 +53,12 @@ def test_one_commit_of_two_checkpoints_is_one_change() -> None:
 
 
 def test_a_blocker_is_old_from_when_it_was_opened_last() -> None:
-    opened = Event("opened", "old", "waits")
-    gone = Event("opened", "answered", "waited")
+    opened = LifeEvent("opened", "old", "waits")
+    gone = LifeEvent("opened", "answered", "waited")
     assert news(entry(4, "Ada", opened, gone)) == "since yesterday: no changes, 1 blocker older than 3 days"
     assert news(entry(2, "Ada", opened), entry(9, "Ada", opened)) == "since yesterday: no changes"
 
 
 def test_without_history_there_are_no_news() -> None:
     assert news() == ""
-    assert news(Entry("p", None, [Event("decided", "a", "A")])) == ""
+    assert news(LifeEntry("p", None, [LifeEvent("decided", "a", "A")])) == ""

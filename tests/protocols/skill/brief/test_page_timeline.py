@@ -1,7 +1,7 @@
 from checkpoint_git.core.clock import DAY, HOUR
 from checkpoint_git.git.history.steps import Commit
-from checkpoint_git.protocols.skill.brief.history import Entry
-from checkpoint_git.protocols.skill.brief.life import Event
+from checkpoint_git.protocols.skill.brief.history import LifeEntry
+from checkpoint_git.protocols.skill.brief.life import LifeEvent
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.page_lives import Lives
 from checkpoint_git.protocols.skill.brief.page_timeline import Kind, Lane, Mark, draw_lanes, draw_timeline, find_ticks
@@ -83,7 +83,7 @@ def test_lanes_are_in_the_order_of_time_and_the_latest_are_kept() -> None:
     by_skill = {}
     for at, name in enumerate(names):
         commits = [Commit(f"{at}{ago}", (), NOW - (100 - at) * HOUR - ago, NOW, "Ada", "x") for ago in (0, at * DAY)]
-        by_skill[name] = [Entry("p", commit, [Event("step", "step", "", "a", "b")]) for commit in commits]
+        by_skill[name] = [LifeEntry("p", commit, [LifeEvent("step", "step", "", "a", "b")]) for commit in commits]
     section = draw_timeline(Lives(by_skill), list_briefs(documents, NOW), {}, 60, NOW)
     assert section
     assert [lane["skill"] for lane in section.values["lanes"]] == names[10:]

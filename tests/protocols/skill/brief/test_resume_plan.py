@@ -8,7 +8,7 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.brief.brief import Action, make_brief
 from checkpoint_git.protocols.skill.brief.resume_plan import (
     QUESTION,
-    Plan,
+    ResumePlan,
     find_background,
     find_contradictions,
     plan_missing,
@@ -19,7 +19,7 @@ from tests.support.documents import NOW, broken, decision, document, facts_of
 from tests.support.samples import checkpoint_text
 
 
-def plan_of(asked: Document, now: int = NOW, known: Known | None = None) -> Plan:
+def plan_of(asked: Document, now: int = NOW, known: Known | None = None) -> ResumePlan:
     return plan_resume(asked, make_brief(asked, now, known))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
-from checkpoint_git.protocols.skill.brief.since import Event, find_changes, find_events, read_since
+from checkpoint_git.protocols.skill.brief.since import SinceEvent, find_changes, find_events, read_since
 from tests.support.documents import NOW, document, seconds
 from tests.support.rows import rows
 from tests.support.samples import checkpoint
@@ -92,11 +92,11 @@ def test_without_an_older_version_only_what_carries_a_time_is_told() -> None:
         handoffs=[{"to": "deploy", "at": "2026-03-02T09:00:00Z"}],
     )
     assert find_events(None, value, SINCE) == [
-        Event("started", "tidepool"),
-        Event("done", "New"),
-        Event("closed", "Which region?"),
-        Event("ticket", "T-1"),
-        Event("handed_over", "deploy"),
+        SinceEvent("started", "tidepool"),
+        SinceEvent("done", "New"),
+        SinceEvent("closed", "Which region?"),
+        SinceEvent("ticket", "T-1"),
+        SinceEvent("handed_over", "deploy"),
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_checkpoint_is_compared_with_its_own_version_of_then() -> None:
     documents = [document("build"), document("deploy")]
     before = {documents[0].path: checkpoint(step="sprint-1")}
     build, deploy = find_changes(documents, list_briefs(documents, NOW), SINCE, before)
-    assert (build.is_compared, build.events) == (True, [Event("step", "sprint-1 -> sprint-2")])
+    assert (build.is_compared, build.events) == (True, [SinceEvent("step", "sprint-1 -> sprint-2")])
     assert (deploy.is_compared, deploy.events) == (False, [])
 
 

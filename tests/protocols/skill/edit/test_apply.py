@@ -16,7 +16,7 @@ from checkpoint_git.protocols.skill.edit.actions import (
     take_action,
 )
 from checkpoint_git.protocols.skill.edit.apply import apply_edit, apply_edits, name_text
-from checkpoint_git.protocols.skill.edit.parse import Edit, Step, make_edits, parse_edits
+from checkpoint_git.protocols.skill.edit.parse import Edit, PathStep, make_edits, parse_edits
 from tests.support.rows import rows
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
@@ -171,7 +171,11 @@ def test_an_edit_is_a_path_an_operator_and_a_value(word: str, path: list[str], a
 
 
 def test_brackets_hold_any_name() -> None:
-    assert parse("--rows[v1.5=x+:y].c=z").path == (Step("rows"), Step("v1.5=x+:y", bracketed=True), Step("c"))
+    assert parse("--rows[v1.5=x+:y].c=z").path == (
+        PathStep("rows"),
+        PathStep("v1.5=x+:y", bracketed=True),
+        PathStep("c"),
+    )
 
 
 @rows(

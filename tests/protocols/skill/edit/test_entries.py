@@ -10,7 +10,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.skill.edit import entries
-from checkpoint_git.protocols.skill.edit.entries import Entry
+from checkpoint_git.protocols.skill.edit.entries import MadeEntry
 from tests.support.documents import NOW, decision
 from tests.support.rows import rows
 from tests.support.samples import checkpoint
@@ -24,19 +24,19 @@ def value_of(**changes: Any) -> dict[str, Any]:
     return value
 
 
-def done(result: Entry | Finding) -> Entry:
-    assert isinstance(result, Entry), result
+def done(result: MadeEntry | Finding) -> MadeEntry:
+    assert isinstance(result, MadeEntry), result
     return result
 
 
-def refused(result: Entry | Finding | int) -> tuple[str, str]:
+def refused(result: MadeEntry | Finding | int) -> tuple[str, str]:
     assert isinstance(result, Finding), result
     return result.code, result.message
 
 
 def test_a_note_goes_behind_the_others_also_where_there_are_none() -> None:
     value = value_of()
-    assert entries.note(value, "Use it") == Entry("noted: Use it", ("context_primer",))
+    assert entries.note(value, "Use it") == MadeEntry("noted: Use it", ("context_primer",))
     assert value["context_primer"]["key_decisions"] == ["SQLite for storage", "Passkeys only", "Use it"]
     value = value_of(context_primer=...)
     entries.note(value, "Use it")
@@ -257,7 +257,7 @@ def test_a_dropped_action_leaves_its_reason() -> None:
     entry = done(entries.drop(value, NOW, "no need", "notes"))
     assert [each if isinstance(each, str) else each["text"] for each in value["next_actions"]] == ["Run the evaluator"]
     assert value["context_primer"]["key_decisions"][-1] == "Dropped: Write the notes API: no need (2026-03-02)"
-    assert entry == Entry("dropped: Write the notes API", ("next_actions", "context_primer"))
+    assert entry == MadeEntry("dropped: Write the notes API", ("next_actions", "context_primer"))
 
 
 def test_the_last_action_is_dropped_with_what_comes_instead() -> None:
