@@ -83,7 +83,7 @@ def fill(base: str) -> None:
         run = records.open_run(base, "OMN-2144", f"run-{number}")
         folder = os.path.join(base, run.ticket_id, run.run_id)
         os.makedirs(folder)
-        draft = records.Draft(
+        draft = records.RecordDraft(
             "implement", json.loads(_PAYLOAD), {"web": "a1b2c3d"}, ["src/foo.py", "tests/test_foo.py"]
         )
         for attempt in range(1, MANY // RUNS + 1):

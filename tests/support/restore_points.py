@@ -9,7 +9,7 @@ from typing import Any
 from checkpoint_git.protocols.restore import layout, points, rollback, store
 from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
-from checkpoint_git.protocols.restore.mechanisms.contract import Means, PartRequest, Wanted
+from checkpoint_git.protocols.restore.mechanisms.contract import Means, PartRequest, WantedState
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from tests.support.command import ask_json
 from tests.support.repos import GitRepo
@@ -61,13 +61,13 @@ def load(root: Path, point: str) -> store.Manifest:
 
 def roll_back(root: Path, point: str) -> rollback.RolledBack:
     """The rollback to a point by its id."""
-    return rollback.roll_back(workspace_of(root), load(root, point), Wanted())
+    return rollback.roll_back(workspace_of(root), load(root, point), WantedState())
 
 
 def go_back(
     workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means | None = None
 ) -> rollback.RolledBack:
-    return rollback.roll_back(workspace, manifest, Wanted(within, means or Means()))
+    return rollback.roll_back(workspace, manifest, WantedState(within, means or Means()))
 
 
 def create(

@@ -13,7 +13,7 @@ from checkpoint_git.protocols.memory.entity import Entity, read_entity
 from checkpoint_git.protocols.memory.graph import find_home, keep_copy
 from checkpoint_git.protocols.memory.layout import Home, check_entity_name
 from checkpoint_git.protocols.memory.transports import Transport
-from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
+from checkpoint_git.protocols.memory.triggers import TRIGGERS, TriggerRequest
 
 if TYPE_CHECKING:
     from checkpoint_git.git.gitpython import Folder
@@ -60,7 +60,7 @@ class MemoryCheckpoint:
         """
         if on not in TRIGGERS:
             raise CheckpointError(f"unknown occasion {on!a}", f"one of {', '.join(TRIGGERS)}")
-        request = Request(on, fields, next_milestone, next_phase, interrupted)
+        request = TriggerRequest(on, fields, next_milestone, next_phase, interrupted)
         return store.save_checkpoint(self._transport, self._home, lambda: request, self._now(), self._keep).fields
 
     def update(self, **fields: str | None) -> dict[str, str]:

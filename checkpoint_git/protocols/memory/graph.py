@@ -44,8 +44,8 @@ SETUP = join_hints(
 )
 
 
-class Settings(NamedTuple):
-    """What git's configuration says, "" if unset. timeout: seconds, to start and for each answer."""
+class GraphSettings(NamedTuple):
+    """What git's configuration says, "" where unset. timeout: seconds, to start and for each answer."""
 
     command: str
     file: str
@@ -53,12 +53,12 @@ class Settings(NamedTuple):
     timeout: float
 
 
-def read_settings(cwd: str, entity: str | None = None) -> Settings:
+def read_settings(cwd: str, entity: str | None = None) -> GraphSettings:
     found = read_all_settings(cwd, os.environ)
     name = entity if entity is not None else find_setting(found, MEMORY_ENTITY)
     home = layout.Home(layout.check_entity_name(name)) if name or entity is not None else find_home(cwd)
     command = find_setting(found, MEMORY_COMMAND).strip()
-    return Settings(command, find_setting(found, MEMORY_FILE), home, _read_timeout(found))
+    return GraphSettings(command, find_setting(found, MEMORY_FILE), home, _read_timeout(found))
 
 
 def _read_timeout(found: Mapping[str, str]) -> float:
@@ -95,14 +95,14 @@ def find_home(cwd: str) -> layout.Home:
     return layout.Home("", (*marks, *by_folder[:_KEPT_MARKS]))
 
 
-def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
+def find_graph(settings: GraphSettings, env: Mapping[str, str]) -> str:
     if settings.command:
         return layout.read_command(settings.command, settings.file, env).graph
     return layout.check_graph_path(settings.file or env.get(layout.FILE_VARIABLE, ""))
 
 
 @contextmanager
-def open_graph(settings: Settings, cwd: str, env: Mapping[str, str]) -> Iterator[Transport]:
+def open_graph(settings: GraphSettings, cwd: str, env: Mapping[str, str]) -> Iterator[Transport]:
     """Start the configured server, for the length of a `with` block. Raise UnavailableError where none answers."""
     from checkpoint_git.protocols.memory.transports.stdio import open_server
 

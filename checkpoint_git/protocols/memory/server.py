@@ -49,7 +49,7 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, lines, findings, None if has_errors(findings) else 0)
 
 
-def _examine(settings: graph.Settings, invocation: Invocation, data: dict[str, Any]) -> Iterator[Finding]:
+def _examine(settings: graph.GraphSettings, invocation: Invocation, data: dict[str, Any]) -> Iterator[Finding]:
     if not settings.command:
         yield Finding("memory/not-configured", "error", "no memory server is configured", hint=graph.SETUP)
         return
@@ -135,7 +135,7 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | 
     return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
 
 
-def _check_stopped(path: str, settings: graph.Settings, invocation: Invocation) -> None:
+def _check_stopped(path: str, settings: graph.GraphSettings, invocation: Invocation) -> None:
     command: tuple[str, ...] = ()
     if settings.command:
         command = layout.read_command(settings.command, settings.file, invocation.env).words

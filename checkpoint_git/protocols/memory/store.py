@@ -23,7 +23,7 @@ from checkpoint_git.protocols.memory.entity import (
 )
 from checkpoint_git.protocols.memory.layout import ENTITY, ENTITY_TYPE, Home
 from checkpoint_git.protocols.memory.transports import BROKEN_HINT, GraphError, Transport
-from checkpoint_git.protocols.memory.triggers import Request, plan_fields
+from checkpoint_git.protocols.memory.triggers import TriggerRequest, plan_fields
 
 MAX_VALUE = 4 * 1024 * 1024  # characters of one field
 _TRIES = 5
@@ -109,7 +109,7 @@ def load_entity(transport: Transport, name: str) -> Entity | None:
 def save_checkpoint(
     transport: Transport,
     home: Home,
-    read_request: Callable[[], Request],
+    read_request: Callable[[], TriggerRequest],
     now: int,
     keep_copy: Keep,
     *,

@@ -22,7 +22,7 @@ from checkpoint_git.protocols.memory.layout import STATUS_FILE, Home
 from checkpoint_git.protocols.memory.state import read_state, write_state
 from checkpoint_git.protocols.memory.store import Keep
 from checkpoint_git.protocols.memory.transports import Transport
-from checkpoint_git.protocols.memory.triggers import Request
+from checkpoint_git.protocols.memory.triggers import TriggerRequest
 
 Path = tuple[str | int, ...]
 
@@ -38,7 +38,7 @@ _OTHER_SHAPE = ("workflow", "current_step", "steps")
 _SEPARATORS = {"last_action": "; ", "context_files": ","}  # of a list in the document, in the checkpoint's one text
 
 
-class Difference(NamedTuple):
+class GraphDifference(NamedTuple):
     """ours, theirs: checkpoint's and document's value, "" for none. place: in the document, as a person writes it.
     differs: both are set, and the one that goes is not just what both had. winner: whose value both will have.
     """
@@ -94,12 +94,14 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return _describe(args, shown, differences, graph.find_copy(copy, name))
 
 
-def _is_lossy(differences: Sequence[Difference]) -> bool:
-    """Return whether the document replaces something of the checkpoint."""
+def _is_lossy(differences: Sequence[GraphDifference]) -> bool:
+    """Whether the document replaces something of the checkpoint."""
     return any(found.differs and found.winner == "document" for found in differences)
 
 
-def _describe(args: argparse.Namespace, path: str, differences: list[Difference], copies: list[Finding]) -> Outcome:
+def _describe(
+    args: argparse.Namespace, path: str, differences: list[GraphDifference], copies: list[Finding]
+) -> Outcome:
     data = {"document": path, "dry_run": args.dry_run, "differences": [found._asdict() for found in differences]}
     hint = "without --to-document the file wins" if args.to_document else "--to-document makes the checkpoint win"
     texts = (str(found) for found in differences if found.differs)
@@ -147,7 +149,7 @@ def check_shape(document: Any, path: str) -> dict[str, Any]:
 
 def compare(
     fields: Mapping[str, str], document: Mapping[str, Any], base: Mapping[str, str], *, to_document: bool
-) -> list[Difference]:
+) -> list[GraphDifference]:
     """Return how checkpoint and document differ.
 
     base: what both sides had after the last sync. The side that changed since wins; what one removed
@@ -171,7 +173,7 @@ def _compare_field(
     before: str | None,
     *,
     to_document: bool,
-) -> Difference | None:
+) -> GraphDifference | None:
     """Return how a field differs, None if nothing has to be done about it.
 
     ours: of the checkpoint. theirs: of the document. before: of both after the last sync, if known.
@@ -189,14 +191,16 @@ def _compare_field(
     else:
         winner = "checkpoint"
         is_lost = bool(ours and theirs) and not is_theirs_old
-    return Difference(field, _place(field), ours, theirs, is_lost, winner)
+    return GraphDifference(field, _place(field), ours, theirs, is_lost, winner)
 
 
 def _is_same(field: str, text: str, other: str) -> bool:
     return _normal(field, text) == _normal(field, other)
 
 
-def agree(fields: Mapping[str, str], document: Mapping[str, Any], differences: Sequence[Difference]) -> dict[str, str]:
+def agree(
+    fields: Mapping[str, str], document: Mapping[str, Any], differences: Sequence[GraphDifference]
+) -> dict[str, str]:
     won = {found.field: found.ours if found.winner == "checkpoint" else found.theirs for found in differences}
     texts = {field: (fields.get(field, "").strip(), _read_text(document, field)) for field in FIELDS}
     same = {field: one for field, (one, two) in texts.items() if _normal(field, one) == _normal(field, two)}
@@ -235,7 +239,7 @@ def _find(document: Mapping[str, Any], field: str) -> Any:
     return value
 
 
-def plan_document(document: Mapping[str, Any], differences: list[Difference]) -> dict[Path, str | list[str]]:
+def plan_document(document: Mapping[str, Any], differences: list[GraphDifference]) -> dict[Path, str | list[str]]:
     """The values that the document gets, by their paths. A list stays a list."""
     changes: dict[Path, str | list[str]] = {}
     for found in differences:
@@ -253,7 +257,7 @@ def plan_document(document: Mapping[str, Any], differences: list[Difference]) ->
     return changes
 
 
-def plan_checkpoint(differences: Sequence[Difference]) -> dict[str, str]:
+def plan_checkpoint(differences: Sequence[GraphDifference]) -> dict[str, str]:
     return {found.field: found.theirs for found in differences if found.winner == "document"}
 
 
@@ -279,7 +283,9 @@ def _write_checkpoint(
             message,
             advise("set active.initiative, or", "checkpoint", "memory", "save", "--initiative", Blank("name", "NAME")),
         )
-    return store.save_checkpoint(transport, home, lambda: Request("manual", fields), now, keep, replace=True).copy
+    return store.save_checkpoint(
+        transport, home, lambda: TriggerRequest("manual", fields), now, keep, replace=True
+    ).copy
 
 
 def _find_base(cwd: str, name: str, path: str) -> str:

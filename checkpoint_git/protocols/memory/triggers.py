@@ -38,7 +38,7 @@ _OPTIONS = {
 }
 
 
-class Request(NamedTuple):
+class TriggerRequest(NamedTuple):
     trigger: str
     given: Mapping[str, str]
     next_milestone: str = ""
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     interrupted: str = ""
 
 
-def plan_fields(request: Request, before: Mapping[str, str], stamp: str) -> dict[str, str | None]:
+def plan_fields(request: TriggerRequest, before: Mapping[str, str], stamp: str) -> dict[str, str | None]:
     """None removes a field. before: what the checkpoint holds now. Raises CheckpointError."""
     trigger = TRIGGERS[request.trigger]
     changes: dict[str, str | None] = dict(trigger.defaults)

@@ -25,7 +25,7 @@ from checkpoint_git.protocols.memory.save_log import clear_log
 from checkpoint_git.protocols.memory.server import doctor, nothing_changed, repair_graph, setup
 from checkpoint_git.protocols.memory.sync import find_newer, sync
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
-from checkpoint_git.protocols.memory.triggers import Request
+from checkpoint_git.protocols.memory.triggers import TriggerRequest
 
 HELP = """\
 keep an initiative's state in the graph of a memory server, and resume it in another session
@@ -221,10 +221,10 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     given.update(_read_given(args, invocation))
     follows = (args.next_milestone or "", args.next_phase or "", args.interrupted or "")
 
-    def read_request() -> Request:
+    def read_request() -> TriggerRequest:
         # of saves that wait for one another the last one writes what is the newest commit by then
         found = read_commit_fields(invocation.cwd, args.commit or "HEAD") if trigger == "commit" else {}
-        return Request(trigger, {**found, **given}, *follows)
+        return TriggerRequest(trigger, {**found, **given}, *follows)
 
     keep = graph.make_keep(invocation)
     with graph.open_checkpoint(args, invocation) as (transport, home):
@@ -520,7 +520,7 @@ def _clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _delete(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     keep = graph.make_keep(invocation)
-    final = Request("manual", _read_given(args, invocation)) if args.action == "archive" else None
+    final = TriggerRequest("manual", _read_given(args, invocation)) if args.action == "archive" else None
     with graph.open_checkpoint(args, invocation) as (transport, home):
         name = store.find_name(transport, home)
         entity = store.load_entity(transport, name)

@@ -47,7 +47,7 @@ class Pipeline:
         artifacts: Iterable[str] = (),
         timestamp: str = "",
         attempt: int | None = None,
-    ) -> records.Written:
+    ) -> records.WrittenRecord:
         """Writes a record: its path below the base, its value, warnings. attempt None: the next free one.
         commits: repository -> the id of a commit, or a git.Commit.
 
@@ -56,7 +56,7 @@ class Pipeline:
         ids = {}
         for repository, commit in (commits or {}).items():
             ids[repository] = getattr(commit, "hexsha", commit)
-        draft = records.Draft(phase, payload, ids, list(artifacts), timestamp)
+        draft = records.RecordDraft(phase, payload, ids, list(artifacts), timestamp)
         return records.write_record(self._run, draft, attempt, self._now())
 
     def read(self, phase: str, *, attempt: int | None = None, fallback: bool = False) -> dict[str, Any]:

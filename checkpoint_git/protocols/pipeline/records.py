@@ -16,7 +16,7 @@ from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, rules, store
 from checkpoint_git.protocols.pipeline.layout import RecordName
 from checkpoint_git.protocols.pipeline.store import Skipped
-from checkpoint_git.protocols.pipeline.validate import Record, check_record, check_value
+from checkpoint_git.protocols.pipeline.validate import CheckedRecord, check_record, check_value
 
 _MOST_NAMED = 10  # attempts in a hint
 
@@ -57,7 +57,7 @@ def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str =
     return Run(base, ticket_id, layout.normalize_run_id(run_id), layout.number_phases(phases))
 
 
-def _written_at(base: str, record: Record) -> tuple[tuple[int, str], int]:
+def _written_at(base: str, record: CheckedRecord) -> tuple[tuple[int, str], int]:
     # the file's time, which a clone changes, decides only between records of one second
     path = os.path.join(base, record.path)
     written = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
@@ -75,7 +75,7 @@ def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     raise CheckpointError(f"{quote(phase)} {why}; valid phases: {', '.join(known)}", hint)
 
 
-class Draft(NamedTuple):
+class RecordDraft(NamedTuple):
     phase: str
     payload: Mapping[str, Any]
     commits: Mapping[str, str]
@@ -83,13 +83,13 @@ class Draft(NamedTuple):
     timestamp: str = ""
 
 
-class Written(NamedTuple):
+class WrittenRecord(NamedTuple):
     path: str
     value: dict[str, Any]
     warnings: list[str]
 
 
-def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Written:
+def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) -> WrittenRecord:
     """Attempt None takes the next free number, whoever else is writing. Raises CheckpointError, nothing written."""
     check_phase(draft.phase, run.phases)
     value = make_value(run, draft, attempt or 1, now)
@@ -101,7 +101,7 @@ def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Writt
     while attempt is None:
         value["attempt_number"] = next_attempt(run, draft.phase)
         if _create(run, value):
-            return Written(_path(run, value), value, warnings)
+            return WrittenRecord(_path(run, value), value, warnings)
     taken = run.attempts(draft.phase)
     if attempt in taken or not _create(run, value):
         following = max([attempt, *run.attempts(draft.phase)]) + 1
@@ -110,10 +110,10 @@ def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Writt
     newest = max(taken, default=0)
     if attempt < newest:
         warnings.append(f"attempt {newest} exists already: read still returns that one")
-    return Written(_path(run, value), value, warnings)
+    return WrittenRecord(_path(run, value), value, warnings)
 
 
-def make_value(run: Run, draft: Draft, attempt: int, now: int) -> dict[str, Any]:
+def make_value(run: Run, draft: RecordDraft, attempt: int, now: int) -> dict[str, Any]:
     """The record's value, instants in UTC, the payload's phase filled in; it may still break the rules."""
     payload = {"phase": draft.phase, **draft.payload}
     if isinstance(payload.get("label_applied_at"), str):
@@ -172,7 +172,7 @@ def next_attempt(run: Run, phase: str) -> int:
 
 
 class Found(NamedTuple):
-    record: Record
+    record: CheckedRecord
     skipped: list[Skipped]
 
     @property
@@ -186,7 +186,7 @@ def read_newest(run: Run, phase: str, now: int, *, attempt: int | None = None, f
     if not names:
         raise _missing(run, phase, attempt)
     names.sort(key=lambda name: (name.attempt, name.ordinal), reverse=True)
-    broken: list[Record] = []
+    broken: list[CheckedRecord] = []
     for name in names if fallback else names[:1]:
         record = check_record(name.path, read_content(os.path.join(run.base, name.path), run.base, MAX_BYTES), now=now)
         if record.is_valid:
@@ -205,7 +205,7 @@ def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
     return CheckpointError(f"no checkpoint of {phase} in run {run.run_id} of {run.ticket_id}", hint)
 
 
-def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]) -> Iterator[Record]:
+def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]) -> Iterator[CheckedRecord]:
     """The valid records by run ("" for all), ordinal and attempt, one at a time; the others are added to skipped."""
     for run in [run_id] if run_id else store.list_runs(base, ticket_id, skipped):
         for name in store.list_names(base, ticket_id, run, skipped):
@@ -220,7 +220,7 @@ def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list
 
 class PhaseState(NamedTuple):
     phase: str
-    record: Record | None
+    record: CheckedRecord | None
     errors: list[str]
 
     @property
@@ -244,7 +244,7 @@ class Resumption(NamedTuple):
         return self.run_from == self.phase
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[CheckedRecord]:
         return [each.record for each in self.phases if each.record is not None and not each.errors]
 
 
@@ -254,12 +254,12 @@ def plan_resume(
     now: int,
     *,
     fallback: bool = False,
-    compare: Callable[[Record], Record] = lambda record: record,
+    compare: Callable[[CheckedRecord], CheckedRecord] = lambda record: record,
 ) -> Resumption:
     """phase: "" for how far the run is. compare: adds what is known besides, such as whether its commits are here."""
     present = {name.phase for name in run.names()}
     phases, passed, odd = [], list[str](), list[str]()
-    before: Record | None = None
+    before: CheckedRecord | None = None
     for earlier in layout.earlier_phases(phase, {*present, *run.phases}):
         if earlier not in present:
             phases.append(PhaseState(earlier, None, ["it has no checkpoint"]))

@@ -23,7 +23,7 @@ _DEEPEST = 3  # folders: tickets, their runs, and what is in a run
 _MOST_ENTRIES = 100_000  # that are looked at for records
 
 
-class Record(NamedTuple):
+class CheckedRecord(NamedTuple):
     """One record and everything that is wrong with it. name: what its place says. value: the decoded mapping, None
     if there is none; it may break the schema where findings say so. findings: with path, and line and column where
     they are known.
@@ -77,24 +77,26 @@ def _is_odd(path: str) -> bool:
     return layout.parse_path(name) is not None or layout.is_run_folder(folder.rpartition("/")[2])
 
 
-def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> Record:
+def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> CheckedRecord:
     """path: its last three parts say whose record it must be. brief: a broken shape is not explained."""
     name = layout.parse_path(path)
     assert name is not None, path
     if isinstance(data, OSError):
         message = f"the file cannot be read: {data.strerror or data}"
-        return Record(path, name, None, [Finding("file/unreadable", "error", message, path)])
+        return CheckedRecord(path, name, None, [Finding("file/unreadable", "error", message, path)])
     try:
         text = yamltext.decode(data)
         value = yamltext.load(text)
     except yamltext.YamlTextError as error:
         message = escape_controls(error.message)
-        return Record(path, name, None, [Finding(error.code, "error", message, path, "", error.line, error.column)])
+        return CheckedRecord(
+            path, name, None, [Finding(error.code, "error", message, path, "", error.line, error.column)]
+        )
     if not isinstance(value, dict):
         message = "the file is not a mapping, as a record is"
-        return Record(path, name, None, [Finding("yaml/not-a-mapping", "error", message, path, "", 1, 1)])
+        return CheckedRecord(path, name, None, [Finding("yaml/not-a-mapping", "error", message, path, "", 1, 1)])
     findings = check_value(value, path, len(data), now, brief=brief)
-    return Record(path, name, value, _locate_all(findings, path, text, brief=brief))
+    return CheckedRecord(path, name, value, _locate_all(findings, path, text, brief=brief))
 
 
 def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief: bool = False) -> list[Finding]:
@@ -137,7 +139,7 @@ def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -
     return place_findings(findings, path, yamltext.locate_all(text, [finding.where for finding in findings]))
 
 
-def compare_with_repository(record: Record, path: str) -> list[Finding]:
+def compare_with_repository(record: CheckedRecord, path: str) -> list[Finding]:
     """What is missing in the repository around a folder. record: a valid one. Raises CheckpointError."""
     from checkpoint_git.git.paths import find_state
 

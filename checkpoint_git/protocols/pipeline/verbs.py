@@ -18,7 +18,7 @@ from checkpoint_git.git.settings import PIPELINE_DIR, PIPELINE_PHASES
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
-from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repository
+from checkpoint_git.protocols.pipeline.validate import CheckedRecord, compare_with_repository
 
 HELP = """\
 keep append-only records of a pipeline's phases: one file per ticket, run, phase and attempt
@@ -133,7 +133,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--base", metavar="DIR", help=f"the folder of the records (default: {PIPELINE_DIR}, else ~/{layout.BASE})")
 
 
-class Request(NamedTuple):
+class PipelineRequest(NamedTuple):
     args: Namespace
     base: str
     invocation: Invocation
@@ -180,7 +180,7 @@ class Request(NamedTuple):
         phase = records.check_phase(self.args.phase)
         return records.read_newest(self.run, phase, self.invocation.now, attempt=self.attempt, fallback=fallback)
 
-    def compare(self, record: Record) -> Record:
+    def compare(self, record: CheckedRecord) -> CheckedRecord:
         if self.args.repo is None:
             return record
         path = os.path.normpath(os.path.join(self.invocation.cwd, self.args.repo))
@@ -188,13 +188,13 @@ class Request(NamedTuple):
         return record._replace(findings=[*record.findings, *found])
 
 
-class Reply(NamedTuple):
+class PipelineReply(NamedTuple):
     success: bool
     members: dict[str, Any]  # of the document, beside success and correlation_id
 
 
-class Action(NamedTuple):
-    act: Callable[[Request], Reply]
+class PipelineAction(NamedTuple):
+    act: Callable[[PipelineRequest], PipelineReply]
     needs: tuple[str, ...]
     takes: tuple[str, ...] = ()
 
@@ -208,7 +208,7 @@ def make_document(args: Namespace, invocation: Invocation) -> dict[str, Any]:
     """Return what `answer` prints, with its hint as a value. Raises CheckpointError."""
     action = ACTIONS[args.action]
     base = store.find_base(args.base, invocation.cwd, invocation.env)
-    return _describe_reply(action.act(Request(args, base, invocation)))
+    return _describe_reply(action.act(PipelineRequest(args, base, invocation)))
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
@@ -217,16 +217,16 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
         members = {"is_valid": False, **members, "errors": [error.message], "warnings": [], "checkpoint": None}
     let_through = "--non-blocking" in words and "write" in words
     warning = f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
-    document = _describe_reply(Reply(False, members))
+    document = _describe_reply(PipelineReply(False, members))
     return Answer(_write_document(document), 0 if let_through else 1, warning)
 
 
-def _write(request: Request) -> Reply:
+def _write(request: PipelineRequest) -> PipelineReply:
     args = request.args
     if args.timestamp == "":
         raise CheckpointError("--timestamp is empty", "leave it out for now, or give --timestamp 2026-03-31T14:00:00Z")
     run = request.run
-    draft = records.Draft(
+    draft = records.RecordDraft(
         phase=records.check_phase(args.phase, run.phases),
         payload=request.read_json("payload", dict),
         commits=request.read_json("repo_commit_map", dict, "{}"),
@@ -235,10 +235,10 @@ def _write(request: Request) -> Reply:
     )
     written = records.write_record(run, draft, request.attempt, request.invocation.now)
     members = {"checkpoint_path": written.path, "attempt_number": written.value["attempt_number"]}
-    return Reply(True, {**members, **({"warnings": written.warnings} if written.warnings else {})})
+    return PipelineReply(True, {**members, **({"warnings": written.warnings} if written.warnings else {})})
 
 
-def _read(request: Request) -> Reply:
+def _read(request: PipelineRequest) -> PipelineReply:
     fallback = request.args.fallback
     found = request.read_newest(fallback=fallback)
     record = found.record
@@ -248,10 +248,10 @@ def _read(request: Request) -> Reply:
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
         members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": found.warnings}
-    return Reply(True, members)
+    return PipelineReply(True, members)
 
 
-def _validate(request: Request) -> Reply:
+def _validate(request: PipelineRequest) -> PipelineReply:
     record = request.compare(request.read_newest().record)
     members: dict[str, Any] = {
         "is_valid": record.is_valid,
@@ -263,10 +263,10 @@ def _validate(request: Request) -> Reply:
     }
     if not record.is_valid:
         members |= {"error": f"{record.place} is not valid: {members['errors'][0]}", "hint": _BROKEN_HINT}
-    return Reply(record.is_valid, members)
+    return PipelineReply(record.is_valid, members)
 
 
-def _list(request: Request) -> Reply:
+def _list(request: PipelineRequest) -> PipelineReply:
     args = request.args
     if args.ticket_id is None:
         if args.run_id is not None:
@@ -274,13 +274,15 @@ def _list(request: Request) -> Reply:
             raise CheckpointError("--run-id needs --ticket-id", hint)
         store.check_base(request.base)
         runs = [run._asdict() for run in store.read_base(request.base, request.base)]
-        return Reply(True, {"count": len(runs), "tickets": sorted({run["ticket_id"] for run in runs}), "runs": runs})
+        return PipelineReply(
+            True, {"count": len(runs), "tickets": sorted({run["ticket_id"] for run in runs}), "runs": runs}
+        )
     records.check_ticket(request.base, args.ticket_id)
     run_id = request.run.run_id if args.run_id is not None else ""
     skipped: list[Skipped] = []
     found = records.read_records(request.base, args.ticket_id, run_id, request.invocation.now, skipped)
     listed = [{**(record.value or {}), "checkpoint_path": record.path} for record in found]
-    return Reply(True, {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)})
+    return PipelineReply(True, {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)})
 
 
 def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
@@ -291,7 +293,7 @@ def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
     return [{"path": decodable(each.path), "reason": decodable(each.reason)} for each in skipped]
 
 
-def _resume(request: Request) -> Reply:
+def _resume(request: PipelineRequest) -> PipelineReply:
     args = request.args
     phase = None if args.skip_to is None else records.check_phase(args.skip_to)
     plan = records.plan_resume(
@@ -308,7 +310,7 @@ def _resume(request: Request) -> Reply:
     return _refuse_skip(request, phase, plan)
 
 
-def _list_phases(request: Request, plan: records.Resumption) -> Reply:
+def _list_phases(request: PipelineRequest, plan: records.Resumption) -> PipelineReply:
     """Say which phases of a run are finished."""
     members: dict[str, Any] = {
         "run_id": request.run.run_id,
@@ -317,10 +319,10 @@ def _list_phases(request: Request, plan: records.Resumption) -> Reply:
         "phases": [{"phase": status.phase, "state": status.state, "errors": status.errors} for status in plan.phases],
         "warnings": plan.warnings,
     }
-    return Reply(True, members)
+    return PipelineReply(True, members)
 
 
-def _restore(phase: str, plan: records.Resumption) -> Reply:
+def _restore(phase: str, plan: records.Resumption) -> PipelineReply:
     """Give the payloads of the phases before the one to resume from."""
     values = [record.value or {} for record in plan.records]
     payloads = {}
@@ -335,10 +337,10 @@ def _restore(phase: str, plan: records.Resumption) -> Reply:
         "checkpoints": values,
         "warnings": plan.warnings,
     }
-    return Reply(True, members)
+    return PipelineReply(True, members)
 
 
-def _refuse_skip(request: Request, phase: str, plan: records.Resumption) -> Reply:
+def _refuse_skip(request: PipelineRequest, phase: str, plan: records.Resumption) -> PipelineReply:
     """Say which phases are missing or invalid, and how to continue."""
     args = request.args
     lacking = [status for status in plan.phases if status.errors]
@@ -365,21 +367,23 @@ def _refuse_skip(request: Request, phase: str, plan: records.Resumption) -> Repl
         "completed_phases": [record.name.phase for record in plan.records],
         "warnings": plan.warnings,
     }
-    return Reply(False, members)
+    return PipelineReply(False, members)
 
 
-def _next_attempt(request: Request) -> Reply:
-    return Reply(True, {"next_attempt": records.next_attempt(request.run, records.check_phase(request.args.phase))})
+def _next_attempt(request: PipelineRequest) -> PipelineReply:
+    return PipelineReply(
+        True, {"next_attempt": records.next_attempt(request.run, records.check_phase(request.args.phase))}
+    )
 
 
 _WRITTEN = ("attempt", "repo_commit_map", "artifact_paths", "timestamp", "non_blocking")
 ACTIONS = {
-    "write": Action(_write, (*_RUN, "phase", "payload"), _WRITTEN),
-    "read": Action(_read, (*_RUN, "phase"), ("attempt", "fallback")),
-    "validate": Action(_validate, (*_RUN, "phase"), ("attempt", "repo")),
-    "list": Action(_list, (), ("ticket_id", "run_id")),
-    "resume": Action(_resume, _RUN, ("skip_to", "fallback", "repo")),
-    "next-attempt": Action(_next_attempt, (*_RUN, "phase")),
+    "write": PipelineAction(_write, (*_RUN, "phase", "payload"), _WRITTEN),
+    "read": PipelineAction(_read, (*_RUN, "phase"), ("attempt", "fallback")),
+    "validate": PipelineAction(_validate, (*_RUN, "phase"), ("attempt", "repo")),
+    "list": PipelineAction(_list, (), ("ticket_id", "run_id")),
+    "resume": PipelineAction(_resume, _RUN, ("skip_to", "fallback", "repo")),
+    "next-attempt": PipelineAction(_next_attempt, (*_RUN, "phase")),
 }
 NEEDS = {verb: action.needs for verb, action in ACTIONS.items()}
 TAKERS = {
@@ -389,7 +393,7 @@ TAKERS = {
 }
 
 
-def _describe_reply(reply: Reply) -> dict[str, Any]:
+def _describe_reply(reply: PipelineReply) -> dict[str, Any]:
     return {"success": reply.success, "correlation_id": str(uuid.uuid4()), **reply.members}
 
 

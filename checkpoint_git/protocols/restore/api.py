@@ -14,7 +14,7 @@ from checkpoint_git.protocols.restore import operations, output, store
 from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.mechanisms import parts
-from checkpoint_git.protocols.restore.mechanisms.contract import Means, Wanted
+from checkpoint_git.protocols.restore.mechanisms.contract import Means, WantedState
 
 if TYPE_CHECKING:
     from checkpoint_git.git.gitpython import Folder
@@ -124,7 +124,7 @@ class RestorePoints:
         return operations.roll_back_point(
             workspace,
             checkpoint_id,
-            Wanted(within, Means(files, on_state, passwords), index, operation),
+            WantedState(within, Means(files, on_state, passwords), index, operation),
             operations.Allowed(force, foreign, here),
             dry_run=dry_run,
             reason=reason,

@@ -16,7 +16,7 @@ from checkpoint_git.git.objects import Entry as TreeEntry
 from checkpoint_git.git.private_objects import quiet_env, write_contents
 from checkpoint_git.git.run import read_names, run_git
 from checkpoint_git.protocols.restore import contents, layout, rules, snapshot, store
-from checkpoint_git.protocols.restore.contents import Entry, Location
+from checkpoint_git.protocols.restore.contents import ContentEntry, Location
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms import git
 from checkpoint_git.protocols.restore.scope import look_at
@@ -111,7 +111,7 @@ def _read_staged(workspace: Workspace, found: Snapshot) -> dict[str, TreeEntry]:
 
 
 def _describe(
-    found: Snapshot, entries: Sequence[Entry], asked: Sequence[str], state: git.GitState | None
+    found: Snapshot, entries: Sequence[ContentEntry], asked: Sequence[str], state: git.GitState | None
 ) -> dict[str, Any]:
     """Return the members of a manifest that a rollback uses."""
     return {
@@ -206,7 +206,7 @@ def _read_umask() -> int:
 
 def _read_entries(
     workspace: Workspace, wanted: Mapping[str, TreeEntry], closed: frozenset[str], staged: Mapping[str, TreeEntry]
-) -> list[Entry]:
+) -> list[ContentEntry]:
     """Return what the point holds at these paths.
 
     closed: paths whose modes are lost. staged: of its index.
@@ -226,7 +226,7 @@ def _read_entries(
                 size += len(piece)
             is_link = wanted[path].mode == SYMLINK
             mode = 0o777 if is_link else _find_mode(workspace.root, path, wanted[path], is_known=path not in closed)
-            entries.append(Entry(path, "link" if is_link else "file", mode, size, digest.hexdigest(), blob))
+            entries.append(ContentEntry(path, "link" if is_link else "file", mode, size, digest.hexdigest(), blob))
 
     return entries
 

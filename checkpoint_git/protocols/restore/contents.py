@@ -35,7 +35,7 @@ class ScopePath(NamedTuple):
     status: os.stat_result | None  # of a link itself; None if nothing is there
 
 
-class Entry(NamedTuple):
+class ContentEntry(NamedTuple):
     """What a point holds of one path."""
 
     path: str  # relative to the workspace, with "/"; bytes that are not UTF-8: as os.fsdecode does
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     twin: str = ""  # if the file has several names (hard links) and this is not the first: the first
 
 
-class Difference(NamedTuple):
+class ContentDifference(NamedTuple):
     """A path that is not as the point holds it."""
 
     path: str
@@ -65,7 +65,7 @@ class Part(NamedTuple):
     details: Mapping[str, Any] = {}  # only its mechanism reads them
 
 
-def match_twins(entries: Iterable[Entry]) -> list[Entry]:
+def match_twins(entries: Iterable[ContentEntry]) -> list[ContentEntry]:
     """Return entries by path, each twin with the first name of its file that is among them."""
     first_names = dict[str, str]()
     matched = []
@@ -75,7 +75,7 @@ def match_twins(entries: Iterable[Entry]) -> list[Entry]:
     return matched
 
 
-def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
+def compare_entries(before: Iterable[ContentEntry], now: Iterable[ContentEntry]) -> list[ContentDifference]:
     """Return how two states of a scope differ, by path."""
     old_entries = {entry.path: entry for entry in match_twins(before) if entry.kind != "absent"}
     new_entries = {entry.path: entry for entry in match_twins(now) if entry.kind != "absent"}
@@ -84,11 +84,11 @@ def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Diffe
     for path in sorted(old_entries.keys() | new_entries.keys()):
         how = _compare(old_entries.get(path), new_entries.get(path))
         if how:
-            differences.append(Difference(path, how))
+            differences.append(ContentDifference(path, how))
     return differences
 
 
-def _compare(old: Entry | None, new: Entry | None) -> str:
+def _compare(old: ContentEntry | None, new: ContentEntry | None) -> str:
     """Return how an entry changed, as in Difference; "" if it did not."""
     if old is None:
         return "added"
@@ -105,7 +105,7 @@ def _compare(old: Entry | None, new: Entry | None) -> str:
     return ""
 
 
-def write_entry(entry: Entry) -> dict[str, Any]:
+def write_entry(entry: ContentEntry) -> dict[str, Any]:
     """Return an entry as a member of the manifest's "entries"."""
     value: dict[str, Any] = {"path": entry.path, "kind": entry.kind}
     if entry.kind != "absent":
@@ -121,9 +121,9 @@ def write_entry(entry: Entry) -> dict[str, Any]:
     return value
 
 
-def read_entry(value: Mapping[str, Any]) -> Entry:
+def read_entry(value: Mapping[str, Any]) -> ContentEntry:
     """Return the entry of a member of the manifest's "entries"."""
-    return Entry(
+    return ContentEntry(
         path=str(value["path"]),
         kind=value["kind"],
         mode=int(str(value.get("mode", "0")), 8),
@@ -139,7 +139,7 @@ def read_part(value: Mapping[str, Any]) -> Part:
     return Part(*(value[name] for name in Part._fields))
 
 
-def hash_contents(entries: Iterable[Entry], parts: Sequence[Part] = ()) -> str:
+def hash_contents(entries: Iterable[ContentEntry], parts: Sequence[Part] = ()) -> str:
     """Return "sha256:..." over the sorted (path, kind, mode, hash) of entries, then the parts."""
     digest = sha256(HASH_VERSION)
     for entry in sorted(entries, key=lambda entry: os.fsencode(entry.path)):

@@ -17,7 +17,7 @@ _INSIDE = "{.git, or what is in it}"  # means any word, in a row of the table
 _AROUND = "{a folder with .git in it}"
 
 
-class Row(NamedTuple):
+class LossRow(NamedTuple):
     """A command that is stopped."""
 
     programs: str  # its first word, for git with the subcommand; several are separated by "|"
@@ -28,33 +28,33 @@ class Row(NamedTuple):
 
 
 _REMOVERS = "rm|rmdir|unlink|shred|mv|remove-item|move-item"
-_HOLDS_ALL = ".git contains all restore points"
-_DROPS = Row("*", ("drop database", "drop schema", "drop table"), "it deletes from a database")
+_HOLDS_ALL = ".git holds all restore points"
+_DROPS = LossRow("*", ("drop database", "drop schema", "drop table"), "it deletes from a database")
 TABLE = (
-    Row(_REMOVERS, (_INSIDE, _AROUND), f"it removes or moves .git, and {_HOLDS_ALL}"),
-    Row("chmod|chown|chgrp", (_INSIDE,), f"it changes .git, and {_HOLDS_ALL}"),
-    Row("chmod|chown|chgrp", (_AROUND,), f"it changes .git, and {_HOLDS_ALL}", ("-R", "--recursive")),
-    Row(
+    LossRow(_REMOVERS, (_INSIDE, _AROUND), f"it removes or moves .git, and {_HOLDS_ALL}"),
+    LossRow("chmod|chown|chgrp", (_INSIDE,), f"it changes .git, and {_HOLDS_ALL}"),
+    LossRow("chmod|chown|chgrp", (_AROUND,), f"it changes .git, and {_HOLDS_ALL}", ("-R", "--recursive")),
+    LossRow(
         "find", (_INSIDE, _AROUND), f"it removes what is in .git, and {_HOLDS_ALL}", ("-delete", *_REMOVERS.split("|"))
     ),
-    Row("cp|dd|install|ln|rsync|tee|truncate", (_INSIDE,), f"it overwrites what is in .git, and {_HOLDS_ALL}"),
-    Row("perl|sed", (_INSIDE,), f"it overwrites what is in .git, and {_HOLDS_ALL}", ("-i", "--in-place*")),
-    Row(
+    LossRow("cp|dd|install|ln|rsync|tee|truncate", (_INSIDE,), f"it overwrites what is in .git, and {_HOLDS_ALL}"),
+    LossRow("perl|sed", (_INSIDE,), f"it overwrites what is in .git, and {_HOLDS_ALL}", ("-i", "--in-place*")),
+    LossRow(
         "git push",
         ("--force*", "-f", "--delete", "-d", "--mirror", "--prune", "+*", ":?*"),
         "it removes commits or branches from the remote",
     ),
-    Row("git gc", ("--prune=now", "--prune=all"), "it removes commits that only git's reflogs keep"),
-    Row("git reflog expire|git reflog delete", (), "it removes commits that only git's reflogs keep"),
-    Row("git filter-repo", (), "it removes commits that only git's reflogs keep"),
-    Row("git update-ref", ("-d", "--delete", "--stdin"), "it deletes a ref"),
-    Row("git stash drop|git stash clear", (), "it deletes a stash"),
-    Row("git branch", ("-D",), "it deletes a branch, merged or not"),
-    Row("git branch", ("-d", "--delete"), "it deletes a branch, merged or not", ("-f", "--force")),
-    Row("git tag", ("-d", "--delete"), "it deletes a tag"),
-    Row("git worktree remove", ("-f", "--force"), "it deletes a work tree with what is not committed in it"),
-    Row("git clean", ("-x", "-X"), "it deletes what git ignores"),
-    Row("dropdb", (), "it deletes a database"),
+    LossRow("git gc", ("--prune=now", "--prune=all"), "it removes what only git's reflogs hold"),
+    LossRow("git reflog expire|git reflog delete", (), "it removes what only git's reflogs hold"),
+    LossRow("git filter-repo", (), "it removes what only git's reflogs hold"),
+    LossRow("git update-ref", ("-d", "--delete", "--stdin"), "it deletes a ref"),
+    LossRow("git stash drop|git stash clear", (), "it deletes a stash"),
+    LossRow("git branch", ("-D",), "it deletes a branch, merged or not"),
+    LossRow("git branch", ("-d", "--delete"), "it deletes a branch, merged or not", ("-f", "--force")),
+    LossRow("git tag", ("-d", "--delete"), "it deletes a tag"),
+    LossRow("git worktree remove", ("-f", "--force"), "it deletes a work tree with what is not committed in it"),
+    LossRow("git clean", ("-x", "-X"), "it deletes what git ignores"),
+    LossRow("dropdb", (), "it deletes a database"),
     _DROPS,
 )
 
@@ -103,7 +103,7 @@ _FIND_TAKES_ALL = frozenset((
 ))  # fmt: skip
 
 
-_ROWS: dict[str, list[Row]] = {}  # by the first word
+_ROWS: dict[str, list[LossRow]] = {}  # by the first word
 for _row in TABLE:
     for _name in _row.programs.split("|"):
         _ROWS.setdefault(_name.split(" ")[0], []).append(_row)
@@ -220,7 +220,7 @@ def _base_name(word: str) -> str:
     return word.rpartition("/")[2].lower()
 
 
-def _fits(row: Row, pipeline: Sequence[Simple], cwd: str, top: str) -> bool:
+def _fits(row: LossRow, pipeline: Sequence[Simple], cwd: str, top: str) -> bool:
     simple = pipeline[0]
     if not any(f"{simple.name} ".startswith(f"{name} ") for name in row.programs.split("|")):
         return False

@@ -19,7 +19,7 @@ from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.contents import Location, Part
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms import parts
-from checkpoint_git.protocols.restore.mechanisms.contract import Means, PartRequest, Plan, Wanted
+from checkpoint_git.protocols.restore.mechanisms.contract import Means, MechanismPlan, PartRequest, WantedState
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
 from checkpoint_git.protocols.restore.store import Manifest
@@ -169,7 +169,7 @@ class RolledBackPoint(NamedTuple):
     """A rollback, or the plan of one."""
 
     manifest: Manifest
-    plan: Plan
+    plan: MechanismPlan
     result: rollback.RolledBack | None  # None for a dry run
     moved: Sequence[str]  # sentences on what in git is not as it was
     notes: Sequence[str]  # sentences on what else the user should know
@@ -187,14 +187,14 @@ class Allowed(NamedTuple):
 def roll_back_point(
     workspace: Workspace,
     word: str,
-    wanted: Wanted | None = None,
+    wanted: WantedState | None = None,
     allowed: Allowed | None = None,
     *,
     dry_run: bool = False,
     reason: str = "",
 ) -> RolledBackPoint:
     """Roll back to a point, an automatic one too, or plan it. Raises CheckpointError."""
-    wanted = wanted or Wanted()
+    wanted = wanted or WantedState()
     allowed = allowed or Allowed()
     if dry_run:
         opened = _open_usable(workspace, word, wanted, allowed, dry_run=True)
@@ -216,7 +216,7 @@ def _roll_back_locked(
     workspace: Workspace,
     manifest: Manifest,
     location: Location,
-    wanted: Wanted,
+    wanted: WantedState,
     details: dict[str, Any],
 ) -> RolledBackPoint:
     """Roll back under the lock. details: of the log, which get what was done."""
@@ -224,7 +224,7 @@ def _roll_back_locked(
     is_automatic = manifest.id.startswith(AUTOMATIC)
     if is_automatic and not manifest.value["scope"]["asked"]:  # nothing differs
         store.end_journals(workspace, words)  # of one that was killed after its last file
-        nothing = Plan([], [], [])
+        nothing = MechanismPlan([], [], [])
         result = rollback.RolledBack(nothing, "", resumed=False, proofs={"compared": True})
         return RolledBackPoint(manifest, nothing, result, (), ())
 
@@ -236,7 +236,7 @@ def _roll_back_locked(
     details["removed"] = result.plan.remove
     details["restored"] = [difference.path for difference in result.plan.restore]
     store.end_journals(workspace, words)
-    moved, _ = rollback.find_moved(workspace, manifest, Wanted(), location)
+    moved, _ = rollback.find_moved(workspace, manifest, WantedState(), location)
     return RolledBackPoint(manifest, result.plan, result, moved, result.notes, brought_back)
 
 
@@ -244,7 +244,7 @@ def _roll_back_locked(
 def _open_usable(
     workspace: Workspace,
     word: str,
-    wanted: Wanted,
+    wanted: WantedState,
     allowed: Allowed,
     *,
     dry_run: bool,
@@ -269,7 +269,7 @@ def _open_usable(
         yield point
 
 
-def _load_usable(workspace: Workspace, word: str, wanted: Wanted, allowed: Allowed) -> Manifest:
+def _load_usable(workspace: Workspace, word: str, wanted: WantedState, allowed: Allowed) -> Manifest:
     """Return the point that a word names. Raises CheckpointError if it may not be used."""
     manifest = store.load_point(workspace, word, foreign=allowed.foreign)
     _check_state(workspace, manifest, allowed)
@@ -297,7 +297,7 @@ def _check_state(workspace: Workspace, manifest: Manifest, allowed: Allowed) -> 
         raise CheckpointError(message, "--force rolls back to it anyway")
 
 
-def _check_named_parts(manifest: Manifest, kept_parts: Sequence[Part], wanted: Wanted) -> None:
+def _check_named_parts(manifest: Manifest, kept_parts: Sequence[Part], wanted: WantedState) -> None:
     """Raise CheckpointError if the user names a state or database that the point does not hold."""
     names = [part.name for part in kept_parts]
     asked = [word for word in wanted.within or () if parts.is_part_name(word)]

@@ -16,7 +16,7 @@ from checkpoint_git.git.objects import GITLINK, find_missing
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.restore import contents, layout, scope, store
 from checkpoint_git.protocols.restore.capture import Capture, PointRequest, plan_capture
-from checkpoint_git.protocols.restore.contents import Entry, Location, Part, ScopePath
+from checkpoint_git.protocols.restore.contents import ContentEntry, Location, Part, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms import files, git
 from checkpoint_git.protocols.restore.mechanisms import parts as all_parts
@@ -36,7 +36,7 @@ class CreatedPoint(NamedTuple):
     """A point that was made, and what is known about it."""
 
     manifest: store.Manifest
-    entries: list[Entry]
+    entries: list[ContentEntry]
     location: Location
     warnings: list[str]
     proofs: dict[str, bool]  # what was verified -> whether it was so
@@ -81,10 +81,10 @@ def _build_patiently(workspace: Workspace, request: PointRequest, captured: Capt
     raise AssertionError("the last try returns or raises")
 
 
-class _Content(NamedTuple):
+class _PointContent(NamedTuple):
     """What was captured for a point that is being made."""
 
-    entries: list[Entry]
+    entries: list[ContentEntry]
     parts: list[Part]
     git: git.Captured | None  # None without files, and outside git
     began: int  # nanoseconds, by this machine's clock: what changed later shows in its ctime
@@ -99,7 +99,7 @@ def _build(workspace: Workspace, request: PointRequest, captured: Capture) -> Cr
         git_content = git.capture(workspace, folder, request.branches) if is_in_git else None
         entries = _capture_proven(location, request.kind, captured.found)
         parts = all_parts.capture(location, request.parts)
-        content = _Content(entries, parts, git_content, began)
+        content = _PointContent(entries, parts, git_content, began)
 
         text = write_script(location.root, point, request.kind, entries, parts)
         script = os.fsencode(text)
@@ -138,7 +138,7 @@ def _describe(
     point: str,
     request: PointRequest,
     captured: Capture,
-    content: _Content,
+    content: _PointContent,
     script: bytes,
 ) -> dict[str, Any]:
     """Return the manifest of a point."""
@@ -172,9 +172,9 @@ def _describe(
     return {**value, "digest": store.find_digest(value), "state": "active", "history": []}
 
 
-def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -> list[Entry]:
+def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -> list[ContentEntry]:
     """Capture files until each comes back in a rehearsal; some may be written to meanwhile."""
-    kept = {scope_path.path: Entry(scope_path.path, "absent") for scope_path in found}
+    kept = {scope_path.path: ContentEntry(scope_path.path, "absent") for scope_path in found}
     before = list(found)
     waiting = list(found)
 
@@ -199,7 +199,7 @@ def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -
 def _keep_in_git(
     location: Location,
     value: dict[str, Any],
-    entries: Sequence[Entry],
+    entries: Sequence[ContentEntry],
     own_files: dict[str, bytes],
     git_content: git.Captured,
 ) -> str:
@@ -234,7 +234,7 @@ def _keep_in_git(
     return commit
 
 
-def rehearse(location: Location, kind: str, entries: Sequence[Entry]) -> set[str]:
+def rehearse(location: Location, kind: str, entries: Sequence[ContentEntry]) -> set[str]:
     """Restore entries in an empty folder, and return the paths that are not as captured."""
     with stage(location) as folder:
         files.restore_entries(location, kind, entries, folder, sync=False)

@@ -22,8 +22,8 @@ from checkpoint_git.protocols.restore.mechanisms import files, git, parts
 from checkpoint_git.protocols.restore.mechanisms.contract import (
     Job,
     Mechanism,
-    Plan,
-    Wanted,
+    MechanismPlan,
+    WantedState,
     is_below,
 )
 from checkpoint_git.protocols.restore.scope import look_at, match, read_entries
@@ -36,7 +36,7 @@ SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
 class RolledBack(NamedTuple):
     """What a rollback did."""
 
-    plan: Plan
+    plan: MechanismPlan
     safety: str  # the point of what was there before, "" if all of that was handed over
     resumed: bool  # it finished one that was interrupted
     notes: Sequence[str] = ()  # sentences on what the user should know
@@ -47,7 +47,7 @@ class RolledBack(NamedTuple):
 def _begin(
     workspace: Workspace,
     manifest: store.Manifest,
-    wanted: Wanted,
+    wanted: WantedState,
     location: Location | None,
 ) -> Job:
     if manifest.trouble:
@@ -71,9 +71,9 @@ def _begin(
 def plan_rollback(
     workspace: Workspace,
     manifest: store.Manifest,
-    wanted: Wanted,
+    wanted: WantedState,
     location: Location | None = None,
-) -> tuple[Plan, list[str]]:
+) -> tuple[MechanismPlan, list[str]]:
     """Return a plan, and sentences on what the rollback would leave as it is.
 
     location: of the point, if known.
@@ -111,7 +111,7 @@ def _check_within(job: Job, found: Iterable[ScopePath]) -> None:
 def roll_back(
     workspace: Workspace,
     manifest: store.Manifest,
-    wanted: Wanted,
+    wanted: WantedState,
     location: Location | None = None,
 ) -> RolledBack:
     """Restore a point, and return what was done.
@@ -155,7 +155,7 @@ def _check_whole(job: Job) -> None:
         raise CheckpointError(message, "nothing was changed")
 
 
-def write_words(point: str, wanted: Wanted) -> str:
+def write_words(point: str, wanted: WantedState) -> str:
     """Return what the command line has after `rollback`."""
     words = point
     if wanted.staged:
@@ -170,7 +170,7 @@ def write_words(point: str, wanted: Wanted) -> str:
 def find_moved(
     workspace: Workspace,
     manifest: store.Manifest,
-    wanted: Wanted,
+    wanted: WantedState,
     location: Location | None = None,
 ) -> tuple[list[str], list[str]]:
     """Return sentences on what in git is not as it was.
@@ -207,14 +207,14 @@ def _note_left_out(job: Job) -> list[str]:
     return [f"not in the point, so left as they are and not compared: {join_some(covered)}"]
 
 
-def _plan(job: Job) -> Plan:
+def _plan(job: Job) -> MechanismPlan:
     """Return what has to change for everything within to be as the point holds it."""
     entries = [entry for entry in job.entries if job.covers(entry.path)]
     found = [scope_path for scope_path in _read_scope(job) if job.covers(scope_path.path)]
     present = read_entries(job.workspace.root, found)
 
     added = list[str]()
-    differing = list[contents.Difference]()
+    differing = list[contents.ContentDifference]()
     for difference in contents.compare_entries(entries, present):
         if difference.how == "added":
             added.append(difference.path)
@@ -223,7 +223,7 @@ def _plan(job: Job) -> Plan:
 
     added.sort(reverse=True)
     differing_parts = parts.find_differing(job.location, job.parts, job.wanted.means)
-    return Plan(added, differing, entries, differing_parts, found, present)
+    return MechanismPlan(added, differing, entries, differing_parts, found, present)
 
 
 def _capture(job: Job) -> Capture:
@@ -289,7 +289,7 @@ def _find_asked(job: Job) -> tuple[list[str], frozenset[str]]:
     return list(dict.fromkeys([*present, *patterns, *held])), plain
 
 
-def _check_result(job: Job, safety: str, planned: Plan) -> list[str]:
+def _check_result(job: Job, safety: str, planned: MechanismPlan) -> list[str]:
     """Return sentences on what stays although it was made since.
 
     Raises CheckpointError if anything is not as captured.

@@ -14,7 +14,7 @@ from checkpoint_git.core.terminal_text import escape_controls, join_some, shorte
 from checkpoint_git.disk.discover import find_link, path_below
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath, match_twins
+from checkpoint_git.protocols.restore.contents import ContentEntry, Kind, ScopePath, match_twins
 from checkpoint_git.protocols.restore.rules import is_plain_path, is_sensitive
 
 _MAGIC = frozenset("*?[")
@@ -193,21 +193,21 @@ class ChangedError(Exception):
     """A file was not the same at the end of reading as at its start."""
 
 
-def read_entry_at(root: str, found: ScopePath) -> Entry:
+def read_entry_at(root: str, found: ScopePath) -> ContentEntry:
     """Return the entry of a path; a file that is being written is tried again.
 
     Raises CheckpointError.
     """
     if found.kind == "absent" or found.status is None:
-        return Entry(found.path, "absent")
+        return ContentEntry(found.path, "absent")
     if found.kind == "folder":
-        return Entry(found.path, "folder", stat.S_IMODE(found.status.st_mode))
+        return ContentEntry(found.path, "folder", stat.S_IMODE(found.status.st_mode))
     if found.kind == "link":
         try:
             target = os.fsencode(os.readlink(os.path.join(root, found.path)))
         except OSError as error:
             raise read_error(found.path, error) from None
-        return Entry(found.path, "link", 0o777, len(target), sha256(target).hexdigest())
+        return ContentEntry(found.path, "link", 0o777, len(target), sha256(target).hexdigest())
 
     for _ in range(_TRIES):
         with suppress(ChangedError):
@@ -215,7 +215,7 @@ def read_entry_at(root: str, found: ScopePath) -> Entry:
     raise changing_error(found.path)
 
 
-def mark_twins(entries: Iterable[Entry], found: Iterable[ScopePath]) -> list[Entry]:
+def mark_twins(entries: Iterable[ContentEntry], found: Iterable[ScopePath]) -> list[ContentEntry]:
     """Return entries with the first name of each file that has several among them."""
     first_names = dict[tuple[int, int], str]()
     twins = dict[str, str]()
@@ -225,7 +225,7 @@ def mark_twins(entries: Iterable[Entry], found: Iterable[ScopePath]) -> list[Ent
     return match_twins(entry._replace(twin=twins.get(entry.path, "")) for entry in entries)
 
 
-def read_entries(root: str, found: Sequence[ScopePath]) -> list[Entry]:
+def read_entries(root: str, found: Sequence[ScopePath]) -> list[ContentEntry]:
     """Return the entries of paths as they are now. Raises CheckpointError."""
     entries = [read_entry_at(root, scope_path) for scope_path in found]
     return mark_twins(entries, found)
@@ -235,7 +235,7 @@ def read_file(
     root: str,
     path: str,
     keep: Callable[[bytes], object] = lambda chunk: None,
-) -> Entry:
+) -> ContentEntry:
     """Return the entry of a file. keep: called with each chunk.
 
     Raises ChangedError; CheckpointError if it is unreadable; OSError for a full disk.
@@ -258,7 +258,7 @@ def read_file(
 
     if _version(before) != _version(after) or size != after.st_size:
         raise ChangedError
-    return Entry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())
+    return ContentEntry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())
 
 
 def _version(status: os.stat_result) -> tuple[int, int, int]:

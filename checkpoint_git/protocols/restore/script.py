@@ -11,7 +11,7 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.restore import contents, layout, scope
-from checkpoint_git.protocols.restore.contents import Entry, Location, Part
+from checkpoint_git.protocols.restore.contents import ContentEntry, Location, Part
 from checkpoint_git.protocols.restore.mechanisms import parts as all_parts
 
 _AT_ONCE = 1000  # names on one command line of restore.sh
@@ -23,7 +23,7 @@ def write_script(
     root: str,
     point: str,
     kind: str,
-    entries: Sequence[Entry],
+    entries: Sequence[ContentEntry],
     parts: Sequence[Part],
 ) -> str:
     """Return restore.sh of a point. root: of the workspace. kind: of the point.
@@ -56,7 +56,7 @@ def write_script(
     return re.sub("|".join(values), lambda match: values[match[0]], template)
 
 
-def _write_lines(root: str, kind: str, entries: Sequence[Entry]) -> list[str]:
+def _write_lines(root: str, kind: str, entries: Sequence[ContentEntry]) -> list[str]:
     """Return the commands for files, links and folders.
 
     First everything is taken to a private folder under numbers and compared there, then each file
@@ -86,7 +86,7 @@ def _write_lines(root: str, kind: str, entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def _write_takes(kind: str, files: Sequence[Entry]) -> list[str]:
+def _write_takes(kind: str, files: Sequence[ContentEntry]) -> list[str]:
     """Return the commands that take all files to the private folder, and compare them."""
     is_in_git = kind == "git_stash"
     take = "take_blob" if is_in_git else "take_copy"
@@ -102,7 +102,7 @@ def _write_takes(kind: str, files: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def _write_modes(files: Sequence[Entry]) -> list[str]:
+def _write_modes(files: Sequence[ContentEntry]) -> list[str]:
     """Return the commands that set modes in the private folder, many files at once."""
     lines = []
     for mode in sorted({file.mode for file in files}):
@@ -113,7 +113,7 @@ def _write_modes(files: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def _quote(entry: Entry) -> str:
+def _quote(entry: ContentEntry) -> str:
     return quote_word(f"./{entry.path}")
 
 
@@ -121,7 +121,7 @@ def rehearse_script(
     location: Location,
     point: str,
     kind: str,
-    entries: Sequence[Entry],
+    entries: Sequence[ContentEntry],
     parts: Sequence[Part],
 ) -> bool:
     """Run a restore.sh of some of the entries in an empty folder, and return whether it works.
@@ -159,7 +159,7 @@ def stage(location: Location) -> Iterator[str]:
                     os.chmod(os.path.join(path, name), 0o700)
 
 
-def compare_stage(folder: str, entries: Sequence[Entry]) -> set[str]:
+def compare_stage(folder: str, entries: Sequence[ContentEntry]) -> set[str]:
     """Return the paths that did not come back in a rehearsal as they were captured."""
     places = []
     for entry in entries:

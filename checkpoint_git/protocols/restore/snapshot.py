@@ -83,7 +83,7 @@ class OverBudgetError(OSError):
     """What changed is more than all points may add to the repository."""
 
 
-class Repository:
+class SnapshotRepository:
     """A work tree with its git directory, and the private git directory in it."""
 
     def __init__(self, top: str, git_dir: str, common_dir: str) -> None:
@@ -160,14 +160,14 @@ def _check(words: tuple[str, ...], result: tuple[int, str, str]) -> str:
     return printed
 
 
-def find_repository(start: str) -> Repository | None:
+def find_repository(start: str) -> SnapshotRepository | None:
     """Return the repository around a folder; None outside git, and if a path has a line break."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     words = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
     lines = _run(words, start, env)[1].split("\n")
     if len(lines) != 3 or not os.path.exists(os.path.join(lines[1], "HEAD")):
         return None
-    return Repository(*lines)
+    return SnapshotRepository(*lines)
 
 
 def take(start: str, label: str) -> str:
@@ -198,7 +198,7 @@ def take(start: str, label: str) -> str:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _take_locked(repository: Repository, label: str) -> str:
+def _take_locked(repository: SnapshotRepository, label: str) -> str:
     _clear_locks(repository)
     if _is_outdated(repository, label):
         _begin(repository)
@@ -229,7 +229,7 @@ def _take_locked(repository: Repository, label: str) -> str:
     return tree
 
 
-def _clear_locks(repository: Repository) -> None:
+def _clear_locks(repository: SnapshotRepository) -> None:
     """Remove what a git that was killed left on the ref of these points, which only we write.
 
     A lock that is younger than git ever holds one may be of the user's `git gc`, so its age is waited for.
@@ -242,8 +242,8 @@ def _clear_locks(repository: Repository) -> None:
             os.unlink(path)
 
 
-def _is_outdated(repository: Repository, label: str) -> bool:
-    """Return whether the private git directory is missing, or older than what it was made from."""
+def _is_outdated(repository: SnapshotRepository, label: str) -> bool:
+    """Whether the private git directory is missing, or older than what it was made from."""
     try:
         lock = os.path.join(repository.home, "index.lock")
         if os.path.exists(lock):  # of a git that was killed
@@ -264,7 +264,7 @@ def _read_time(path: str) -> int:
         return 0
 
 
-def _begin(repository: Repository) -> None:
+def _begin(repository: SnapshotRepository) -> None:
     """Make the private git directory, with the user's index; it gets its name at the end."""
     begun = time.time_ns() - _TICK
     for name in _FORMER_FILES:
@@ -316,7 +316,7 @@ def _write(path: str, text: str) -> None:
         stream.write(text)
 
 
-def _write_settings(repository: Repository) -> str:
+def _write_settings(repository: SnapshotRepository) -> str:
     """Return a configuration: the user's, with what differs in a private git directory."""
     object_format = repository.ask("rev-parse", "--show-object-format")
     lines = ["[core]", f"\trepositoryformatversion = {int(object_format == 'sha256')}"]
@@ -355,7 +355,7 @@ def _list_pathspecs(secrets: dict[str, list[str]]) -> list[str]:
     return specs
 
 
-def _replace_converted(repository: Repository, home: str, secrets: dict[str, list[str]]) -> None:
+def _replace_converted(repository: SnapshotRepository, home: str, secrets: dict[str, list[str]]) -> None:
     """Replace the content of files that git converts by their own bytes, in a private index."""
     listed = os.path.join(home, "listed")
     _write(listed, repository.ask("ls-files", "-z"))
@@ -379,7 +379,7 @@ def _is_secret(path: str, secrets: dict[str, list[str]]) -> bool:
     return name in secrets["names"] or has_ending or f"/{path.lower()}".endswith(tuple(secrets["paths"]))
 
 
-def _list_changed(repository: Repository) -> list[str]:
+def _list_changed(repository: SnapshotRepository) -> list[str]:
     """Return paths that differ from the private index by their times, and untracked ones.
 
     A repository is "inner/".
@@ -389,7 +389,7 @@ def _list_changed(repository: Repository) -> list[str]:
     return [path for path in f"{changed}\0{others}".split("\0") if path]
 
 
-def _measure(repository: Repository, paths: list[str]) -> int:
+def _measure(repository: SnapshotRepository, paths: list[str]) -> int:
     size = 0
     for path in paths:
         try:
@@ -401,7 +401,7 @@ def _measure(repository: Repository, paths: list[str]) -> int:
     return size
 
 
-def _add(repository: Repository, changed: list[str]) -> None:
+def _add(repository: SnapshotRepository, changed: list[str]) -> None:
     """Take what changed into the private index, except what git cannot add."""
     specs = _read(os.path.join(repository.home, "paths")).split("\0")
     specs += [f":(exclude,literal){path.rstrip('/')}" for path in changed if not _can_add(repository, path)]
@@ -410,8 +410,8 @@ def _add(repository: Repository, changed: list[str]) -> None:
     repository.ask_private("add", "-A", f"--pathspec-from-file={source}", "--pathspec-file-nul")
 
 
-def _can_add(repository: Repository, path: str) -> bool:
-    """Return whether it is a file that can be read, or a link, or was removed.
+def _can_add(repository: SnapshotRepository, path: str) -> bool:
+    """Whether it is a file that can be read, or a link, or was removed.
 
     Inner repositories, pipes and devices cannot be added.
     """
@@ -428,7 +428,7 @@ def _can_add(repository: Repository, path: str) -> bool:
     return stat.S_ISLNK(mode) or (stat.S_ISDIR(mode) and not path.endswith("/"))
 
 
-def _keep(repository: Repository, tree: str, label: str) -> bool:
+def _keep(repository: SnapshotRepository, tree: str, label: str) -> bool:
     """Keep a tree with what git holds beside it, unless the newest point has the same."""
     head = repository.ask("rev-parse", "--verify", "--quiet", "HEAD")
     branch = repository.ask("symbolic-ref", "--quiet", "HEAD")
@@ -444,7 +444,7 @@ def _keep(repository: Repository, tree: str, label: str) -> bool:
     return True
 
 
-def _write_staged(repository: Repository) -> str:
+def _write_staged(repository: SnapshotRepository) -> str:
     """Return a tree of what git holds beside the files.
 
     It has all entries of the user's index as STAGE/PATH, conflicts too, and the files of an
@@ -479,7 +479,7 @@ def _write_staged(repository: Repository) -> str:
     return tree
 
 
-def _list_operation_files(repository: Repository) -> list[str]:
+def _list_operation_files(repository: SnapshotRepository) -> list[str]:
     """Return the files of an operation in progress, relative to the git directory."""
     found = []
     for name in OPERATION_FILES:
@@ -491,13 +491,13 @@ def _list_operation_files(repository: Repository) -> list[str]:
     return found
 
 
-def _read_budget(repository: Repository) -> int:
+def _read_budget(repository: SnapshotRepository) -> int:
     """Return a number of bytes, without limit where git cannot read the setting."""
     text = repository.ask("config", "--type=int", f"--default={DEFAULT_BUDGET}", BUDGET)
     return int(text or sys.maxsize)
 
 
-def drop_oldest(repository: Repository, most: int = MOST) -> int:
+def drop_oldest(repository: SnapshotRepository, most: int = MOST) -> int:
     """Drop the oldest points until the others are within the budget, and return their number.
 
     The newest stays, unless most is 0.
@@ -517,7 +517,7 @@ def drop_oldest(repository: Repository, most: int = MOST) -> int:
     return len(commits) - keep
 
 
-def _measure_points(repository: Repository, commits: list[str]) -> int:
+def _measure_points(repository: SnapshotRepository, commits: list[str]) -> int:
     """Return how many bytes they add to what HEAD has on the disk; 0 before the first commit."""
     words = ("rev-list", "--objects", "--disk-usage", "--missing=allow-any", *commits)
     return int(repository.ask(*words, "--not", "HEAD", "HEAD^{tree}") or 0)

@@ -32,7 +32,7 @@ from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
-from checkpoint_git.protocols.restore.contents import Entry, Location, read_entry
+from checkpoint_git.protocols.restore.contents import ContentEntry, Location, read_entry
 from checkpoint_git.protocols.restore.layout import Workspace
 
 SCHEMA_VERSION = 1
@@ -151,7 +151,7 @@ def find_state(manifest: Manifest, now: int) -> str:
     return state
 
 
-def read_entries(manifest: Manifest) -> list[Entry]:
+def read_entries(manifest: Manifest) -> list[ContentEntry]:
     """Return what a point holds of each path."""
     return [read_entry(value) for value in manifest.value["entries"]]
 

@@ -22,7 +22,7 @@ from checkpoint_git.protocols.restore.automatic import AUTOMATIC, Snapshot, read
 from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.mechanisms import parts
-from checkpoint_git.protocols.restore.mechanisms.contract import Means, Plan, Wanted
+from checkpoint_git.protocols.restore.mechanisms.contract import Means, MechanismPlan, WantedState
 from checkpoint_git.protocols.restore.mechanisms.state import PREFIX
 from checkpoint_git.protocols.restore.snapshot import drop_oldest, find_repository
 
@@ -413,7 +413,7 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     return Outcome(data, lines)
 
 
-def _read_wanted(args: argparse.Namespace, workspace: Workspace) -> Wanted:
+def _read_wanted(args: argparse.Namespace, workspace: Workspace) -> WantedState:
     within = None
     if args.scope is not None:
         within = [operations.find_below(workspace, path) for path in args.scope]
@@ -421,7 +421,7 @@ def _read_wanted(args: argparse.Namespace, workspace: Workspace) -> Wanted:
     for word in args.state_to or ():
         key, file = parts.split_pair(word, "--state-to")
         state_to[key] = parts.place_target(workspace.cwd, file)
-    return Wanted(within, Means(state_to), staged=args.index, operation=args.operation)
+    return WantedState(within, Means(state_to), staged=args.index, operation=args.operation)
 
 
 def _describe_rollback(done: operations.RolledBackPoint, reason: str) -> dict[str, Any]:
@@ -459,7 +459,7 @@ def _describe_rollback(done: operations.RolledBackPoint, reason: str) -> dict[st
     return data
 
 
-def _list_changes(plan: Plan, verb: str) -> list[Block]:
+def _list_changes(plan: MechanismPlan, verb: str) -> list[Block]:
     """Return a line for each path and part that a rollback changes. verb: "was", "would be"."""
     lines: list[Block] = []
     for difference in plan.restore[:_SHOWN]:

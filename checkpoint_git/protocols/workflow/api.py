@@ -8,11 +8,11 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
-from checkpoint_git.protocols.workflow.changes import Writer
+from checkpoint_git.protocols.workflow.changes import WorkflowWriter
 from checkpoint_git.protocols.workflow.layout import check_id, check_phase
 from checkpoint_git.protocols.workflow.state import Prospect, find_trouble, load_state, look_ahead, read_approvals
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
-from checkpoint_git.protocols.workflow.tasks import Step
+from checkpoint_git.protocols.workflow.tasks import TaskStep
 
 if TYPE_CHECKING:
     from checkpoint_git.git.gitpython import Folder
@@ -38,7 +38,7 @@ class Workflow:
         fresh: archives one that is not finished. Otherwise that raises CheckpointError.
         """
         check_id(name, "login-2026")
-        changed = Writer(plan_workflow_place(self._path), self._now()).start(name, unasked=not fresh)
+        changed = WorkflowWriter(plan_workflow_place(self._path), self._now()).start(name, unasked=not fresh)
         if changed is None:
             raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
         return changed.archive
@@ -89,7 +89,7 @@ class Workflow:
         """Counts an attempt that came to nothing."""
         return self._writer().change_task("fail", [name], None, error).refused
 
-    def recover(self) -> list[Step]:
+    def recover(self) -> list[TaskStep]:
         """Settles the tasks whose session is gone; what was done to each."""
         return list(self._writer().recover().steps)
 
@@ -100,5 +100,5 @@ class Workflow:
     def archive(self) -> str | None:
         return self._writer().archive().archive
 
-    def _writer(self) -> Writer:
-        return Writer(open_place(self._path), self._now())
+    def _writer(self) -> WorkflowWriter:
+        return WorkflowWriter(open_place(self._path), self._now())

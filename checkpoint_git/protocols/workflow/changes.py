@@ -30,7 +30,7 @@ from checkpoint_git.protocols.workflow.state import (
     load_state,
     missing_workflow,
 )
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result
+from checkpoint_git.protocols.workflow.tasks import OutputFile, TaskStep, judge_result
 from checkpoint_git.protocols.workflow.transitions import MOVES, move
 from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
@@ -43,7 +43,7 @@ Value = dict[str, Any]
 Change = Callable[[Value, Value, int], "Finding | None"]
 
 
-class Changed(NamedTuple):
+class ChangedWorkflow(NamedTuple):
     """The result of a change."""
 
     state: State
@@ -51,12 +51,12 @@ class Changed(NamedTuple):
     saved: Sequence[str] = ()  # the files, relative
     following: str = ""  # the phase after an advance, "" after the last one
     archive: str | None = None  # where an old state was moved to, None if there was none
-    steps: Sequence[Step] = ()  # of a recovery
+    steps: Sequence[TaskStep] = ()  # of a recovery
 
 
 # interruption_safe is false while the two files change, each at once: a kill in between leaves a
 # state that can be resumed, and that says so.
-class Writer(NamedTuple):
+class WorkflowWriter(NamedTuple):
     """Changes a workflow."""
 
     place: Place
@@ -64,7 +64,7 @@ class Writer(NamedTuple):
     on_wait: Tell = lambda: None  # called once while another process writes
     session: str = ""  # "" if unknown
 
-    def start(self, name: str, *, unasked: bool = False) -> Changed | None:
+    def start(self, name: str, *, unasked: bool = False) -> ChangedWorkflow | None:
         """Begin a workflow, and archive what was there before.
 
         name: "" for that of the archived workflow; if that cannot be read, nothing is begun or
@@ -78,7 +78,7 @@ class Writer(NamedTuple):
             archive = self._archive(before)
             fresh = State(self.place, None, None)
             if not name:
-                return Changed(fresh, [], archive=archive)
+                return ChangedWorkflow(fresh, [], archive=archive)
 
             instant = write_instant(self.now)
             earlier = {output.path: output.digest for output in list_results(self.place, PHASES)}
@@ -96,7 +96,7 @@ class Writer(NamedTuple):
             changed = _write(fresh, phase, _new_execution(name, self.now), self.now)
             return changed._replace(archive=archive)
 
-    def approve(self, phase: str, output: str | None = None) -> Changed:
+    def approve(self, phase: str, output: str | None = None) -> ChangedWorkflow:
         """Record that the user approved a phase. output: its result, if not the usual one."""
 
         def change(value: Value, execution: Value, now: int) -> Finding | None:
@@ -120,7 +120,7 @@ class Writer(NamedTuple):
 
         return self._change(change)
 
-    def save(self, note: str) -> Changed:
+    def save(self, note: str) -> ChangedWorkflow:
         """Save before an expensive step; a pending or failed phase is in progress then."""
 
         def change(value: Value, execution: Value, now: int) -> None:
@@ -129,7 +129,7 @@ class Writer(NamedTuple):
 
         return self._change(change)
 
-    def fail(self, error: str) -> Changed:
+    def fail(self, error: str) -> ChangedWorkflow:
         """Record that the current phase failed."""
 
         def change(value: Value, execution: Value, now: int) -> None:
@@ -138,7 +138,7 @@ class Writer(NamedTuple):
 
         return self._change(change)
 
-    def step_back(self, phase: str, note: str) -> Changed:
+    def step_back(self, phase: str, note: str) -> ChangedWorkflow:
         """Return to a phase that is over, or to the beginning of the current one ("" too).
 
         Its results and those of later phases do not count any more, and are no longer approved.
@@ -182,7 +182,7 @@ class Writer(NamedTuple):
         *,
         approved: bool = False,
         force: bool = False,
-    ) -> Changed:
+    ) -> ChangedWorkflow:
         """Complete the current phase. approvals: the phases that need one.
 
         approved: the user approves it now. force: the phase's result may be missing.
@@ -222,7 +222,7 @@ class Writer(NamedTuple):
                 return changed
             return changed._replace(archive=self._archive(changed.state))
 
-    def archive(self) -> Changed:
+    def archive(self) -> ChangedWorkflow:
         """Archive the state. Open tasks of a finished workflow are noted as left open.
 
         Otherwise they look as if a merge put them there.
@@ -235,7 +235,7 @@ class Writer(NamedTuple):
                     _leave_open(value, execution)
 
                 state = _apply(before, self.now, change).state
-            return Changed(state, [], archive=self._archive(state))
+            return ChangedWorkflow(state, [], archive=self._archive(state))
 
     def change_task(
         self,
@@ -243,7 +243,7 @@ class Writer(NamedTuple):
         names: list[str],
         output: str | None = None,
         error: str = "",
-    ) -> Changed:
+    ) -> ChangedWorkflow:
         """Change a task, or add several. verb: "add", or one of tasks.CHANGES.
 
         A task that is done has its output.
@@ -290,7 +290,7 @@ class Writer(NamedTuple):
         found = store.read_output(self.place, path)
         return found, _find_output_trouble(found, "/tasks")
 
-    def recover(self, session: str | None = None) -> Changed:
+    def recover(self, session: str | None = None) -> ChangedWorkflow:
         """Settle the tasks whose session is gone.
 
         session: who continues; what it runs, and what other sessions still run, stays as it is.
@@ -299,7 +299,7 @@ class Writer(NamedTuple):
         with self._hold() as before:
             steps = find_recovery(before, self.now, session)
             if not steps:
-                return Changed(before, _find_errors(before))
+                return ChangedWorkflow(before, _find_errors(before))
 
             def change(value: Value, execution: Value, now: int) -> None:
                 tasks.apply_recovery(execution, steps)
@@ -312,7 +312,7 @@ class Writer(NamedTuple):
         with hold_place(self.place, [self.place.directory], self.on_wait):
             yield load_state(self.place, self.now)
 
-    def _change(self, change: Change, *, adds_tasks: bool = False) -> Changed:
+    def _change(self, change: Change, *, adds_tasks: bool = False) -> ChangedWorkflow:
         with self._hold() as before:
             return _apply(before, self.now, change, adds_tasks=adds_tasks)
 
@@ -372,13 +372,13 @@ def _find_errors(state: State, *, adds_tasks: bool = False) -> list[Finding]:
     return [finding._replace(path=state.phase.path) for finding in found]
 
 
-def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) -> Changed:
+def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) -> ChangedWorkflow:
     """Change a state, and write it. Raises CheckpointError if there is no workflow."""
     if state.phase is None:
         raise missing_workflow(state)
     errors = _find_errors(state, adds_tasks=adds_tasks)
     if errors:
-        return Changed(state, errors)
+        return ChangedWorkflow(state, errors)
 
     now = _find_now(state, now)
     phase = handwritten.complete(layout.PHASE, _token_value(state.phase))
@@ -394,7 +394,7 @@ def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) 
     is_about_tasks = refused.where.startswith("/tasks") and state.execution
     document = state.execution if is_about_tasks else state.phase
     assert document is not None
-    return Changed(state, [refused._replace(path=document.path)])
+    return ChangedWorkflow(state, [refused._replace(path=document.path)])
 
 
 def _find_now(state: State, now: int) -> int:
@@ -421,7 +421,7 @@ def _new_execution(workflow_id: str, now: int) -> Value:
     return {"workflow_id": workflow_id, "last_updated": write_instant(now), "tasks": []}
 
 
-def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
+def _write(state: State, phase: Value, execution: Value, now: int) -> ChangedWorkflow:
     """Write both files, or return why their new values are wrong.
 
     interruption_safe becomes false first and true last; in between execution.json changes, if it
@@ -444,7 +444,7 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
     for document in planned.values():
         refused += [finding for finding in document.findings if finding.level == "error"]
     if refused:
-        return Changed(state, refused)
+        return ChangedWorkflow(state, refused)
 
     unsafe = _plan_file(state, layout.PHASE, {**before, "interruption_safe": False}, now)
     on_disk = {layout.PHASE: state.phase, layout.EXECUTION: state.execution}
@@ -453,7 +453,7 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
         on_disk[file] = document
     execution_document = planned.get(layout.EXECUTION, state.execution)
     written = State(state.place, planned[layout.PHASE], execution_document)
-    return Changed(written, [], [layout.relative_state_path(file) for file in planned])
+    return ChangedWorkflow(written, [], [layout.relative_state_path(file) for file in planned])
 
 
 def _plan_file(state: State, file: str, value: Value, now: int) -> Document:

@@ -20,13 +20,13 @@ from checkpoint_git.protocols.workflow import handwritten, layout, progress, rul
 from checkpoint_git.protocols.workflow.layout import PHASES, TABLE, parse_approvals
 from checkpoint_git.protocols.workflow.tasks import (
     OutputFile,
-    Step,
+    TaskStep,
     judge_result,
     plan_step,
     read_status,
     task_name,
 )
-from checkpoint_git.protocols.workflow.transitions import Facts, Plan, plan_resume
+from checkpoint_git.protocols.workflow.transitions import Facts, WorkflowPlan, plan_resume
 
 Value = Mapping[str, Any]  # of phase.json
 
@@ -250,7 +250,7 @@ def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> 
     return parse_approvals(find_setting(found, WORKFLOW_APPROVALS))
 
 
-def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = ()) -> Plan:
+def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[TaskStep] = ()) -> WorkflowPlan:
     """Return what to do next. steps: of a recovery that is not written yet."""
     place = state.place
     value = state.value
@@ -375,7 +375,7 @@ def find_earlier(place: Place, value: Value) -> dict[str, str]:
     return {output.path: output.digest for output in (*known, *later)}
 
 
-def find_recovery(state: State, now: int, session: str | None = None) -> list[Step]:
+def find_recovery(state: State, now: int, session: str | None = None) -> list[TaskStep]:
     """Return what recovery does to each running task whose session is gone.
 
     session: who asks; None: all running tasks count.
@@ -427,7 +427,7 @@ def find_busy(state: State, session: str) -> list[str]:
     return busy
 
 
-class Question(NamedTuple):
+class StateQuestion(NamedTuple):
     """A question to the user. The answers are "resume", "fresh" or "stop"."""
 
     kind: str
@@ -442,8 +442,8 @@ class Prospect(NamedTuple):
 
     state: State
     findings: list[Finding]
-    question: Question
-    plan: Plan | None  # None if the state is corrupt
+    question: StateQuestion
+    plan: WorkflowPlan | None  # None if the state is corrupt
 
 
 def look_ahead(
@@ -460,17 +460,17 @@ def look_ahead(
     # the plan asks about tasks that are behind
     if has_errors([finding for finding in findings if finding.code != rules.BEHIND]):
         text = "State appears corrupted. Start fresh? [y/N]"
-        question = Question("corrupt", text, on_yes="fresh", on_no="stop", by_default="stop")
+        question = StateQuestion("corrupt", text, on_yes="fresh", on_no="stop", by_default="stop")
         return Prospect(state, findings, question, None)
 
     age = rules.find_age(state.value, now)
     if age >= rules.STALE_AFTER:
         text = f"The workflow was started {age // DAY} days ago. "
         text += "Archive it and start fresh? [y/N]"
-        question = Question("stale", text, on_yes="fresh", on_no="resume", by_default="resume")
+        question = StateQuestion("stale", text, on_yes="fresh", on_no="resume", by_default="resume")
     else:
         text = f"Resume workflow from {state.value.get('current_phase')}? [Y/n]"
-        question = Question("resume", text, on_yes="resume", on_no="fresh", by_default="resume")
+        question = StateQuestion("resume", text, on_yes="resume", on_no="fresh", by_default="resume")
 
     plan = find_plan(state, approvals, find_recovery(state, now, session))
     return Prospect(state, findings, question, plan)

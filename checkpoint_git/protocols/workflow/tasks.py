@@ -228,7 +228,7 @@ def judge_result(output: OutputFile) -> OutputFile:
     return output
 
 
-class Step(NamedTuple):
+class TaskStep(NamedTuple):
     """What recovery does to one task."""
 
     row: int  # its index
@@ -251,7 +251,7 @@ def earliest_start(task: Mapping[str, Any]) -> int:
     return started[0] - UNKNOWN_ZONE if has_no_zone else started[0]
 
 
-def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> Step:
+def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> TaskStep:
     """Return what recovery does to a task whose session is gone. row: its index."""
     attempts = _read_count(task.get("attempts"))
     reason = _explain_orphan(task, output)
@@ -259,14 +259,14 @@ def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -
         attempts += 1
         status = "failed" if attempts >= max_attempts(task) else "pending"
         error = f"interrupted: {reason}"
-        return Step(row, task_name(task), "orphan", status, reason, attempts, error)
+        return TaskStep(row, task_name(task), "orphan", status, reason, attempts, error)
 
     result = output.value if isinstance(output.value, dict) else {}
     reported = read_status(result.get("status"))
     status = reported or "complete"
     reported_error = result.get("error")
     started = read_instant(task.get("started_at"))
-    return Step(
+    return TaskStep(
         row,
         task_name(task),
         verdict="failed" if status == "failed" else "done",
@@ -304,7 +304,7 @@ def _is_as_before(task: Mapping[str, Any], output: OutputFile) -> bool:
     return output.written + GRACE < earliest_start(task)
 
 
-def apply_recovery(value: Value, steps: Sequence[Step]) -> None:
+def apply_recovery(value: Value, steps: Sequence[TaskStep]) -> None:
     for step in steps:
         task = value["tasks"][step.row]
         task.update(status=step.status, attempts=b"%d" % step.attempts)

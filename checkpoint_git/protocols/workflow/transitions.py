@@ -23,7 +23,7 @@ Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete
 _SHOWN = 5
 
 
-class Plan(NamedTuple):
+class WorkflowPlan(NamedTuple):
     """What to do next."""
 
     action: Action
@@ -352,18 +352,18 @@ TRANSITIONS = (
 )
 
 
-def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
+def plan_resume(state: Mapping[str, Any], facts: Facts) -> WorkflowPlan:
     """Return what to do next. state: of phase.json."""
     situation = Situation(state, facts)
     transition = find_transition(situation)
     advice = transition.advise(situation)
     if not transition.needs_approval or not facts.waits:
-        return Plan(transition.action, *advice)
+        return WorkflowPlan(transition.action, *advice)
 
     # A phase that waited for its approval is presented again; its result is not made again.
     reason = f"{advice.reason}, but {situation.phase} waits for approval"
     options = (facts.output.path,) if facts.output.path else ()
-    return Plan("ask_approval", reason, options=options)
+    return WorkflowPlan("ask_approval", reason, options=options)
 
 
 def find_transition(situation: Situation) -> Transition:
@@ -374,7 +374,7 @@ def find_transition(situation: Situation) -> Transition:
     raise AssertionError("the last row of each phase always matches")
 
 
-class Move(NamedTuple):
+class TransitionMove(NamedTuple):
     """What a verb does to the status of the current phase."""
 
     before: tuple[str, ...]  # statuses that it changes, () for all; others stay
@@ -385,14 +385,14 @@ class Move(NamedTuple):
 
 _ANY: tuple[str, ...] = ()
 MOVES = {
-    "start": Move(_ANY, "no unfinished workflow", "in_progress", PHASES[0]),
-    "save": Move(("pending", "failed"), "", "in_progress"),
-    "task": Move(("pending",), "the task can change like that", "in_progress"),
-    "fail": Move(_ANY, "", "failed"),
-    "back": Move(_ANY, "the phase was begun", "in_progress", "that phase"),
-    "reject": Move(_ANY, "it has a result", "in_progress"),
-    "advance": Move(_ANY, "a valid result, approved if it must be", "pending", "the next phase"),
-    "advance, after the last phase": Move(
+    "start": TransitionMove(_ANY, "no unfinished workflow", "in_progress", PHASES[0]),
+    "save": TransitionMove(("pending", "failed"), "", "in_progress"),
+    "task": TransitionMove(("pending",), "the task can change like that", "in_progress"),
+    "fail": TransitionMove(_ANY, "", "failed"),
+    "back": TransitionMove(_ANY, "the phase was begun", "in_progress", "that phase"),
+    "reject": TransitionMove(_ANY, "it has a result", "in_progress"),
+    "advance": TransitionMove(_ANY, "a valid result, approved if it must be", "pending", "the next phase"),
+    "advance, after the last phase": TransitionMove(
         _ANY,
         "a valid result, approved if it must be",
         "complete",

@@ -12,7 +12,7 @@ from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.workflow import layout, store, tasks
-from checkpoint_git.protocols.workflow.changes import Changed, Writer
+from checkpoint_git.protocols.workflow.changes import ChangedWorkflow, WorkflowWriter
 from checkpoint_git.protocols.workflow.state import (
     Prospect,
     State,
@@ -25,7 +25,7 @@ from checkpoint_git.protocols.workflow.state import (
     look_ahead,
     read_approvals,
 )
-from checkpoint_git.protocols.workflow.transitions import Plan
+from checkpoint_git.protocols.workflow.transitions import WorkflowPlan
 from checkpoint_git.protocols.write import say_waiting
 
 HELP = """\
@@ -223,7 +223,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return verb.act(args, invocation)
 
 
-def _check_words(args: argparse.Namespace, verb: "Verb") -> None:
+def _check_words(args: argparse.Namespace, verb: "WorkflowVerb") -> None:
     """Raise CheckpointError for too many words, too few, or such that are not UTF-8 or placeholders."""
     if not verb.least <= len(args.words) <= verb.most:
         need = "needs" if len(args.words) < verb.least else "takes"
@@ -240,17 +240,17 @@ def _check_words(args: argparse.Namespace, verb: "Verb") -> None:
             raise CheckpointError(message, "give it in UTF-8") from None
 
 
-def _show_usage(action: str, verb: "Verb") -> Hint:
+def _show_usage(action: str, verb: "WorkflowVerb") -> Hint:
     words = [Blank(word, word) for word in verb.words.split()]
     return advise("write it as", "checkpoint", "workflow", action, *words)
 
 
-def _open_writer(invocation: Invocation, place: Place | None = None) -> Writer:
+def _open_writer(invocation: Invocation, place: Place | None = None) -> WorkflowWriter:
     place = place or store.open_place(invocation.cwd)
-    return Writer(place, invocation.now, say_waiting(invocation.stderr), invocation.session)
+    return WorkflowWriter(place, invocation.now, say_waiting(invocation.stderr), invocation.session)
 
 
-def _report(changed: Changed, lines: list[Block], **members: Any) -> Outcome:
+def _report(changed: ChangedWorkflow, lines: list[Block], **members: Any) -> Outcome:
     """Return the outcome of a change. members: of the JSON, if nothing was refused."""
     data = {**changed.state.data(), "saved": list(changed.saved)}
     if changed.refused:
@@ -258,7 +258,7 @@ def _report(changed: Changed, lines: list[Block], **members: Any) -> Outcome:
     return Outcome({**data, **members}, [*lines, _saved_line(changed)])
 
 
-def _saved_line(changed: Changed) -> Block:
+def _saved_line(changed: ChangedWorkflow) -> Block:
     return Line(f"checkpoint saved: {', '.join(changed.saved)}", "good")
 
 
@@ -358,7 +358,7 @@ def _advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return outcome if changed.refused else outcome._replace(blocks=_advanced_lines(changed))
 
 
-def _advanced_lines(changed: Changed) -> list[Block]:
+def _advanced_lines(changed: ChangedWorkflow) -> list[Block]:
     name = changed.state.workflow_id
     if changed.following:
         first = Line(f"workflow {name}: {changed.following} (pending)", "strong")
@@ -367,7 +367,7 @@ def _advanced_lines(changed: Changed) -> list[Block]:
     return [first, _saved_line(changed), *_archive_lines(changed)]
 
 
-def _archive_lines(changed: Changed) -> list[Block]:
+def _archive_lines(changed: ChangedWorkflow) -> list[Block]:
     return [Line(f"archived to {changed.archive}")] if changed.archive else []
 
 
@@ -411,7 +411,7 @@ def _recover(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, _recovery_lines(changed) or [nothing])
 
 
-def _recovery_data(changed: Changed) -> dict[str, Any]:
+def _recovery_data(changed: ChangedWorkflow) -> dict[str, Any]:
     recovered = []
     for step in changed.steps:
         recovered.append(
@@ -427,7 +427,7 @@ def _recovery_data(changed: Changed) -> dict[str, Any]:
     return {"recovered": recovered, "saved": list(changed.saved)}
 
 
-def _recovery_lines(changed: Changed) -> list[Block]:
+def _recovery_lines(changed: ChangedWorkflow) -> list[Block]:
     lines: list[Block] = []
     for step in changed.steps:
         verdict = _VERDICTS[step.verdict]
@@ -452,7 +452,7 @@ def _resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _take_up(
-    writer: Writer,
+    writer: WorkflowWriter,
     args: argparse.Namespace,
     invocation: Invocation,
     fresh_name: str,
@@ -550,7 +550,7 @@ def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
 
 
 def _go_on(
-    writer: Writer,
+    writer: WorkflowWriter,
     prospect: Prospect,
     approvals: tuple[str, ...],
     lines: list[Block],
@@ -599,16 +599,16 @@ def _go_on(
     return Outcome(data, shown, prospect.findings, 1 if must_ask else 0)
 
 
-def _without_busy(plan: Plan, busy: list[str]) -> Plan:
+def _without_busy(plan: WorkflowPlan, busy: list[str]) -> WorkflowPlan:
     """Return a plan without the tasks that other sessions run."""
     free = tuple(name for name in plan.tasks if name not in busy)
     if plan.tasks and not free:
         reason = "every task that is left runs in another session: "
-        return Plan("ask", f"{reason}wait for it ({tasks.RECOVER})")
+        return WorkflowPlan("ask", f"{reason}wait for it ({tasks.RECOVER})")
     return plan._replace(tasks=free)
 
 
-def _describe_start(changed: Changed, lines: list[Block]) -> Outcome:
+def _describe_start(changed: ChangedWorkflow, lines: list[Block]) -> Outcome:
     lines = [*lines, *_archive_lines(changed)]
     data: dict[str, Any] = {
         "decision": "fresh",
@@ -620,14 +620,14 @@ def _describe_start(changed: Changed, lines: list[Block]) -> Outcome:
         return Outcome({"workflow_id": None, **data}, [*lines, line])
 
     state = changed.state
-    plan = Plan("spawn", "a fresh start", "PM")
+    plan = WorkflowPlan("spawn", "a fresh start", "PM")
     phase = state.value.get("current_phase")
     started = Line(f"workflow {state.workflow_id} started: {phase}", "strong")
     blocks = [*lines, started, *_plan_lines(plan, ""), _saved_line(changed)]
     return Outcome({**state.data(), **data, **_plan_data(plan)}, blocks)
 
 
-def _plan_data(plan: Plan) -> dict[str, Any]:
+def _plan_data(plan: WorkflowPlan) -> dict[str, Any]:
     return {
         "action": plan.action,
         "reason": plan.reason,
@@ -637,14 +637,14 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _plan_lines(plan: Plan, phase: object) -> list[Block]:
+def _plan_lines(plan: WorkflowPlan, phase: object) -> list[Block]:
     action = _ACTIONS[plan.action].format(agent=plan.agent, phase=phase)
     lines: list[Block] = [Line(f"{action}: {plan.reason}", "strong")]
     lines += [Line(f"  {text}") for text in (*plan.options, *plan.tasks[:20])]
     return lines
 
 
-class Verb(NamedTuple):
+class WorkflowVerb(NamedTuple):
     """least, most: of the words that follow, which the usage calls `words`."""
 
     act: Callable[[argparse.Namespace, Invocation], Outcome]
@@ -654,17 +654,17 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "start": Verb(_start, 1, 1, "ID"),
-    "status": Verb(_status),
-    "resume": Verb(_resume),
-    "advance": Verb(_advance),
-    "approve": Verb(_approve, 1, 1, "PHASE"),
-    "reject": Verb(_step_back),
-    "back": Verb(_step_back, 1, 1, "PHASE"),
-    "fail": Verb(_fail),
-    "save": Verb(_save),
-    "task": Verb(_task, 2, 1_000, "|".join(_TASK_VERBS) + " ID"),
-    "recover": Verb(_recover),
-    "validate": Verb(_validate),
-    "archive": Verb(_archive),
+    "start": WorkflowVerb(_start, 1, 1, "ID"),
+    "status": WorkflowVerb(_status),
+    "resume": WorkflowVerb(_resume),
+    "advance": WorkflowVerb(_advance),
+    "approve": WorkflowVerb(_approve, 1, 1, "PHASE"),
+    "reject": WorkflowVerb(_step_back),
+    "back": WorkflowVerb(_step_back, 1, 1, "PHASE"),
+    "fail": WorkflowVerb(_fail),
+    "save": WorkflowVerb(_save),
+    "task": WorkflowVerb(_task, 2, 1_000, "|".join(_TASK_VERBS) + " ID"),
+    "recover": WorkflowVerb(_recover),
+    "validate": WorkflowVerb(_validate),
+    "archive": WorkflowVerb(_archive),
 }

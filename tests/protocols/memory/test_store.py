@@ -17,7 +17,7 @@ from checkpoint_git.protocols.memory.store import (
     update_checkpoint,
     write_fields,
 )
-from checkpoint_git.protocols.memory.triggers import Request
+from checkpoint_git.protocols.memory.triggers import TriggerRequest
 from tests.support.memory import MemoryTransport
 from tests.support.rows import rows
 
@@ -79,7 +79,7 @@ def test_anothers_entity_is_refused() -> None:
 def test_a_fresh_beginning_leaves_nothing_of_what_was() -> None:
     before = Entity(NAME, "checkpoint", ("phase:a", "phase:b", "remark"))
     transport = MemoryTransport([before])
-    request = Request("manual", {"initiative": "i", "phase": "b"})
+    request = TriggerRequest("manual", {"initiative": "i", "phase": "b"})
     save_checkpoint(transport, Home(NAME), lambda: request, 86_400, lambda _: "")
     assert set(transport.entities[NAME].observations) == {"initiative:i", "phase:b", "timestamp:1970-01-02T00:00:00Z"}
 
@@ -118,7 +118,7 @@ def test_a_repository_has_a_checkpoint_of_its_own(
 def test_another_initiative_takes_no_place_unasked() -> None:
     before = Entity(NAME, "checkpoint", ("initiative:a", "milestone:M1", "repository:app-1"))
     transport, kept = MemoryTransport([before]), list[Entity]()
-    request = Request("manual", {"initiative": "b", "phase": "p"})
+    request = TriggerRequest("manual", {"initiative": "b", "phase": "p"})
 
     def keep(entity: Entity) -> str:
         kept.append(entity)
@@ -192,7 +192,7 @@ def test_a_field_is_given_and_written_in_lower_case_and_never_twice() -> None:
     home = Home(NAME)
     saved = update_checkpoint(transport, home, {"Milestone": "M1"}, 0, lambda entity: "")
     assert {*saved.entity.observations} >= {"initiative:i", "phase:A", "milestone:M1"}
-    request = Request("manual", {"Initiative": "i", "PHASE": "B"})
+    request = TriggerRequest("manual", {"Initiative": "i", "PHASE": "B"})
     saved = save_checkpoint(transport, home, lambda: request, 0, lambda entity: "")
     assert (saved.fields["phase"], saved.fields["initiative"]) == ("B", "i")
     assert {text.partition(":")[0] for text in saved.entity.observations} == {*saved.fields}

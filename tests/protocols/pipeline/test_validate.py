@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.protocols.pipeline import rules
-from checkpoint_git.protocols.pipeline.validate import Record, check_record
+from checkpoint_git.protocols.pipeline.validate import CheckedRecord, check_record
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.validate import verb as validate
 from tests.support.records import RECORD_FIELDS, RUN, TICKET, put_record, record
@@ -24,7 +24,7 @@ NOW = seconds(NOON)
 PATH = f"{TICKET}/{RUN}/phase_1_implement_a1.yaml"
 
 
-def check_example(folder: Path) -> Record:
+def check_example(folder: Path) -> CheckedRecord:
     (path,) = folder.glob("*.yaml")
     return check_record(f"{TICKET}/{RUN}/{path.name}", path.read_bytes(), now=NOW)
 

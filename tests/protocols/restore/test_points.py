@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import private_objects, run
 from checkpoint_git.git.run import GitResult, run_git
 from checkpoint_git.protocols.restore import layout, points, rollback
-from checkpoint_git.protocols.restore.mechanisms.contract import Wanted
+from checkpoint_git.protocols.restore.mechanisms.contract import WantedState
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, create, go_back, look, workspace_of
 
@@ -40,7 +40,7 @@ def test_restore_sh_gives_back_all_that_was_kept(full_work: GitRepo, kind: str) 
         assert done.returncode == 0, done.stderr
         if kind == "git_stash":
             assert look(full_work.path) == before
-    plan, _ = rollback.plan_rollback(workspace_of(full_work.path), made.manifest, Wanted())
+    plan, _ = rollback.plan_rollback(workspace_of(full_work.path), made.manifest, WantedState())
     assert (plan.remove, plan.restore) == ([], [])
 
 

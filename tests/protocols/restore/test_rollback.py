@@ -10,9 +10,9 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import audit, layout, points, rollback
-from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
+from checkpoint_git.protocols.restore.contents import ContentDifference, ContentEntry, ScopePath
 from checkpoint_git.protocols.restore.mechanisms import file_writes, files
-from checkpoint_git.protocols.restore.mechanisms.contract import Wanted
+from checkpoint_git.protocols.restore.mechanisms.contract import WantedState
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, ask, create, go_back, look, roll_back, run_script, workspace_of
 
@@ -47,9 +47,9 @@ def test_a_rollback_gives_everything_back_and_can_be_taken_back(full_work: GitRe
 
 
 def test_the_words_of_a_rollback_name_what_was_asked_for() -> None:
-    assert rollback.write_words("auto-1", Wanted()) == "auto-1"
-    assert rollback.write_words("auto-1", Wanted(staged=True)) == "auto-1 --index"
-    everything = Wanted(staged=True, operation=True, within=["a"])
+    assert rollback.write_words("auto-1", WantedState()) == "auto-1"
+    assert rollback.write_words("auto-1", WantedState(staged=True)) == "auto-1 --index"
+    everything = WantedState(staged=True, operation=True, within=["a"])
     assert rollback.write_words("auto-1", everything) == "auto-1 --index --operation --scope PART"
 
 
@@ -59,7 +59,7 @@ def test_what_git_has_otherwise_by_now_goes_back_only_if_that_is_asked_for(full_
     full_work.git("add", "src")
 
     def find(**wanted: Any) -> list[int]:
-        left, back = rollback.find_moved(workspace, made, Wanted(**wanted))
+        left, back = rollback.find_moved(workspace, made, WantedState(**wanted))
         assert all(text.endswith("(--index restores it)") for text in left)
         return [len(left), len(back)]
 
@@ -186,10 +186,10 @@ def test_the_first_commit_goes_with_its_branch_if_git_goes_back_too(repo: GitRep
     made = create(workspace, ["a"], "", "git_stash", None).manifest
     assert repo.git("for-each-ref", "refs/heads") == ""
     repo.commit("first")
-    rollback.roll_back(workspace, made, Wanted(operation=True))
+    rollback.roll_back(workspace, made, WantedState(operation=True))
     assert repo.git("for-each-ref", "refs/heads") == ""
     assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
-    rollback.roll_back(workspace, made, Wanted(operation=True))  # where nothing is to be removed
+    rollback.roll_back(workspace, made, WantedState(operation=True))  # where nothing is to be removed
     assert repo.read("a") == "1\n"
 
 
@@ -239,7 +239,7 @@ def test_a_writer_between_the_plan_and_the_change_keeps_what_it_wrote(
     work.write("src/b.py", "changed\n")
     real = file_writes.write_path
 
-    def write_late(root: str, entry: Entry, *rest: object, **more: object) -> None:
+    def write_late(root: str, entry: ContentEntry, *rest: object, **more: object) -> None:
         if entry.path == "src/b.py":
             work.write("src/b.py", "precious\n")
         real(root, entry, *rest, **more)  # type: ignore[arg-type]  # passed through as it came
@@ -256,7 +256,7 @@ def cut_off(
     """A rollback that ends after its first file."""
     real, written = file_writes.write_path, list[str]()
 
-    def write_one(root: str, entry: Entry, *rest: object, **more: object) -> None:
+    def write_one(root: str, entry: ContentEntry, *rest: object, **more: object) -> None:
         if written and root == str(work.path):
             raise KeyboardInterrupt
         real(root, entry, *rest, **more)  # type: ignore[arg-type]  # passed through as it came
@@ -421,19 +421,19 @@ def test_folders_closed_to_their_owner_are_opened_and_closed_again(work: GitRepo
     subprocess.run(["chmod", "-R", "u+w", str(work.path)], check=True)
 
 
-OLD, NEW = Entry("a", "file", 0o644, 1, "1" * 64), Entry("a", "file", 0o644, 1, "2" * 64)
-OTHER = Entry("a", "file", 0o644, 1, "3" * 64)
+OLD, NEW = ContentEntry("a", "file", 0o644, 1, "1" * 64), ContentEntry("a", "file", 0o644, 1, "2" * 64)
+OTHER = ContentEntry("a", "file", 0o644, 1, "3" * 64)
 
 
 def test_a_state_is_half_way_when_each_path_is_as_before_or_after() -> None:
     assert files.is_half_way([OLD], [OLD], [NEW])
     assert files.is_half_way([NEW], [OLD], [NEW])
-    assert files.is_half_way([Entry("a", "absent")], [OLD], [NEW])
+    assert files.is_half_way([ContentEntry("a", "absent")], [OLD], [NEW])
     assert not files.is_half_way([OTHER], [OLD], [NEW])
 
 
 def test_a_folder_that_was_opened_on_the_way_is_half_way() -> None:
-    closed = Entry("d", "folder", 0o500)
+    closed = ContentEntry("d", "folder", 0o500)
     assert files.is_half_way([closed._replace(mode=0o700)], [closed], [])
 
 
@@ -458,21 +458,21 @@ def test_a_watched_file_that_is_written_to_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_difference_behind_a_link_that_makes_way_is_no_hindrance() -> None:
-    entries = [Entry("src", "link", 0o777, 1, "1" * 64)]
-    files.check_ways("/nowhere", [], [Difference("src", "kind"), Difference("src/a", "missing")], entries)
+    entries = [ContentEntry("src", "link", 0o777, 1, "1" * 64)]
+    files.check_ways("/nowhere", [], [ContentDifference("src", "kind"), ContentDifference("src/a", "missing")], entries)
 
 
 def test_a_path_below_a_link_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "src").symlink_to("away")
     with pytest.raises(CheckpointError, match="src is a symbolic link, and writing would follow it"):
-        files.check_ways(str(tmp_path), [], [Difference("src/a", "missing")], [])
+        files.check_ways(str(tmp_path), [], [ContentDifference("src/a", "missing")], [])
 
 
 def test_a_folder_in_a_files_place_may_hold_what_will_be_removed_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a/made").write_text("x")
-    present, restore = [Entry("a", "folder"), Entry("a/made", "file")], [Difference("a", "kind")]
+    present, restore = [ContentEntry("a", "folder"), ContentEntry("a/made", "file")], [ContentDifference("a", "kind")]
     files.check_ways(str(tmp_path), ["a/made"], restore, present)
     (tmp_path / "a/.env").write_text("x")
     with pytest.raises(CheckpointError, match="a folder is in the place of a") as caught:

@@ -8,7 +8,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.workflow import store
-from checkpoint_git.protocols.workflow.changes import Changed, Writer
+from checkpoint_git.protocols.workflow.changes import ChangedWorkflow, WorkflowWriter
 from checkpoint_git.protocols.workflow.layout import PHASES
 from checkpoint_git.protocols.workflow.store import plan_workflow_place
 from tests.support.rows import rows
@@ -20,8 +20,8 @@ NOW = seconds(NOON)
 FIRST, SECOND, THIRD, _, FIFTH = PHASES
 
 
-def writer(root: Path, now: int = NOW, session: str = "") -> Writer:
-    return Writer(plan_workflow_place(str(root)), now, session=session)
+def writer(root: Path, now: int = NOW, session: str = "") -> WorkflowWriter:
+    return WorkflowWriter(plan_workflow_place(str(root)), now, session=session)
 
 
 def phase_of(root: Path) -> Any:
@@ -32,7 +32,7 @@ def tasks_of(root: Path) -> Any:
     return read_json(root / "memory/state/execution.json")["tasks"]
 
 
-def codes(changed: Changed) -> list[str]:
+def codes(changed: ChangedWorkflow) -> list[str]:
     return [finding.code for finding in changed.refused]
 
 

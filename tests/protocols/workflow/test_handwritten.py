@@ -10,7 +10,7 @@ from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow import rules
-from checkpoint_git.protocols.workflow.changes import Writer
+from checkpoint_git.protocols.workflow.changes import WorkflowWriter
 from checkpoint_git.protocols.workflow.handwritten import complete, find_place, is_readable
 from checkpoint_git.protocols.workflow.layout import EXECUTION, PHASE
 from checkpoint_git.protocols.workflow.state import load_state, look_ahead
@@ -103,7 +103,7 @@ def test_such_a_workflow_resumes_and_its_next_write_leaves_both_files_whole(tmp_
     assert prospect.plan is not None
     assert prospect.plan.action == "continue_tasks"
 
-    assert Writer(place, NOW).change_task("start", ["t2"]).refused == []
+    assert WorkflowWriter(place, NOW).change_task("start", ["t2"]).refused == []
     written = load_state(place, NOW)
     assert [document.findings for document in written.documents] == [[], []]
     value = read_json(folder / "phase.json")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, plan_step
+from checkpoint_git.protocols.workflow.tasks import OutputFile, TaskStep, plan_step
 from tests.support.rows import rows
 from tests.support.verbs import seconds
 from tests.support.workflows import task
@@ -18,7 +18,7 @@ def running(**changes: Any) -> dict[str, Any]:
     return task("t1", "running", started_at=STARTED, output=PATH, **changes)
 
 
-def recovered(output: OutputFile, **changes: Any) -> Step:
+def recovered(output: OutputFile, **changes: Any) -> TaskStep:
     step = plan_step(1, running(**changes), output, LATER)
     assert step.row == 1
     return step

@@ -10,7 +10,7 @@ from checkpoint_git.protocols.workflow.transitions import (
     MOVES,
     TRANSITIONS,
     Facts,
-    Plan,
+    WorkflowPlan,
     move,
     plan_resume,
 )
@@ -27,7 +27,7 @@ def valid(name: str) -> OutputFile:
     return OutputFile(OUTPUTS[name], "good")
 
 
-def plan(state: dict[str, Any], facts: Facts) -> Plan:
+def plan(state: dict[str, Any], facts: Facts) -> WorkflowPlan:
     return plan_resume(state, facts)
 
 

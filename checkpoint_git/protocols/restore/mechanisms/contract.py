@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from checkpoint_git.protocols.restore import store
-from checkpoint_git.protocols.restore.contents import Difference, Entry, Location, Part, ScopePath
+from checkpoint_git.protocols.restore.contents import ContentDifference, ContentEntry, Location, Part, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
 
 
@@ -27,7 +27,7 @@ class Means(NamedTuple):
     passwords: Mapping[str, str] = {}  # name of a database -> its password
 
 
-class Wanted(NamedTuple):
+class WantedState(NamedTuple):
     """What a rollback restores."""
 
     within: Sequence[str] | None = None  # paths, `state:KEY` and URLs of databases; None for all
@@ -36,15 +36,15 @@ class Wanted(NamedTuple):
     operation: bool = False  # HEAD, its branch, and what was in progress
 
 
-class Plan(NamedTuple):
+class MechanismPlan(NamedTuple):
     """What a rollback changes."""
 
     remove: list[str]  # what was made since, deep paths first
-    restore: list[Difference]  # what is missing or differs
-    entries: list[Entry]
+    restore: list[ContentDifference]  # what is missing or differs
+    entries: list[ContentEntry]
     parts: Sequence[Part] = ()  # states and databases that differ, in the order of restoring
     found: Sequence[ScopePath] = ()  # the scope as it was when the plan was made, as `present` is
-    present: Sequence[Entry] = ()
+    present: Sequence[ContentEntry] = ()
 
 
 class Job(NamedTuple):
@@ -53,8 +53,8 @@ class Job(NamedTuple):
     workspace: Workspace  # with cwd at its root
     manifest: store.Manifest
     location: Location
-    wanted: Wanted
-    entries: list[Entry]  # all of the point
+    wanted: WantedState
+    entries: list[ContentEntry]  # all of the point
     parts: list[Part]  # those within
 
     def covers(self, path: str) -> bool:
@@ -84,7 +84,7 @@ class Mechanism(Protocol):
     def check_ready(self, job: Job) -> None:
         """Raise CheckpointError if the content cannot be restored now."""
 
-    def restore(self, job: Job, plan: Plan) -> list[str]:
+    def restore(self, job: Job, plan: MechanismPlan) -> list[str]:
         """Restore what differs, and return sentences on what the user should know."""
 
 

@@ -13,7 +13,7 @@ from checkpoint_git.disk.atomic import reporting, sync_folder
 from checkpoint_git.disk.discover import check_way, find_link
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.disk.replace import remove_quietly
-from checkpoint_git.protocols.restore.contents import Chunks, Entry
+from checkpoint_git.protocols.restore.contents import Chunks, ContentEntry
 from checkpoint_git.protocols.restore.layout import is_folder, read_status
 
 _OWNER = 0o700
@@ -61,7 +61,7 @@ def remove_emptied(root: str, removed: Iterable[str]) -> None:
                 folder = os.path.dirname(folder)
 
 
-def make_folders(root: str, folders: Sequence[Entry]) -> None:
+def make_folders(root: str, folders: Sequence[ContentEntry]) -> None:
     """Make folders, open to their owner; their modes come last, with set_modes."""
     for entry in sorted(folders, key=lambda entry: entry.path):  # shallow ones first
         check_way(os.path.dirname(entry.path), root)
@@ -78,7 +78,7 @@ def make_folders(root: str, folders: Sequence[Entry]) -> None:
                 raise CheckpointError(message, hint) from None
 
 
-def set_modes(root: str, folders: Sequence[Entry]) -> None:
+def set_modes(root: str, folders: Sequence[ContentEntry]) -> None:
     """Give folders their modes: deep ones first, since a closed folder lets nobody in."""
     for entry in sorted(folders, key=lambda entry: entry.path, reverse=True):
         with reporting(entry.path):
@@ -110,7 +110,7 @@ def workshop(point_folder: str) -> Iterator[str]:
 # leaves the old one or the new one, and no half-written file among the user's.
 def write_path(
     root: str,
-    entry: Entry,
+    entry: ContentEntry,
     content: Chunks,
     work_folder: str,
     *,
@@ -142,7 +142,7 @@ def write_path(
             remove_quietly(temporary)
 
 
-def _copy_beside(root: str, entry: Entry, temporary: str, *, sync: bool, check: Check) -> None:
+def _copy_beside(root: str, entry: ContentEntry, temporary: str, *, sync: bool, check: Check) -> None:
     """Copy a file to its place from a workshop on another file system.
 
     The copy is made beside the target, and then renamed within its folder.
@@ -167,7 +167,7 @@ def read_whole(path: str, shown: str) -> Chunks:
             yield from iter(lambda: stream.read(1 << 20), b"")
 
 
-def _write_whole(root: str, temporary: str, entry: Entry, content: Chunks, *, sync: bool) -> None:
+def _write_whole(root: str, temporary: str, entry: ContentEntry, content: Chunks, *, sync: bool) -> None:
     if entry.twin:
         os.link(os.path.join(root, entry.twin), temporary)
         return

@@ -12,13 +12,13 @@ from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import contents, layout
 from checkpoint_git.protocols.restore.contents import (
     Chunks,
-    Difference,
-    Entry,
+    ContentDifference,
+    ContentEntry,
     Location,
     ScopePath,
 )
 from checkpoint_git.protocols.restore.mechanisms import file_writes
-from checkpoint_git.protocols.restore.mechanisms.contract import Job, Plan
+from checkpoint_git.protocols.restore.mechanisms.contract import Job, MechanismPlan
 from checkpoint_git.protocols.restore.mechanisms.file_writes import read_whole
 from checkpoint_git.protocols.restore.scope import ChangedError, read_entry_at, read_file
 
@@ -32,7 +32,7 @@ class LostError(CheckpointError):
 # `git stash` itself is not used: it takes the edits out of the work tree, makes nothing when there
 # are none, and gives back another entry when the numbers moved. Here the index, the work tree and
 # the stash are never touched, and no filter changes a byte.
-def capture(kind: str, location: Location, found: Sequence[ScopePath]) -> list[Entry]:
+def capture(kind: str, location: Location, found: Sequence[ScopePath]) -> list[ContentEntry]:
     """Keep files. kind: of the point. Raises CheckpointError for a full disk, ChangedError."""
     if kind == "git_stash":
         return _write_blobs(location, found)
@@ -48,7 +48,7 @@ def capture(kind: str, location: Location, found: Sequence[ScopePath]) -> list[E
 def read_contents(
     kind: str,
     location: Location,
-    entries: Sequence[Entry],
+    entries: Sequence[ContentEntry],
 ) -> Iterator[Chunks | None]:
     """Yield the kept content of each file and link, None if it is lost."""
     if kind == "git_stash":
@@ -68,7 +68,7 @@ def _find_kind(path: str) -> str:
     return "file" if os.path.isfile(path) else ""
 
 
-def find_damage(kind: str, location: Location, entries: Iterable[Entry]) -> list[str]:
+def find_damage(kind: str, location: Location, entries: Iterable[ContentEntry]) -> list[str]:
     """Return the paths of files and links whose content is lost or changed."""
     kept_entries = [entry for entry in entries if entry.kind in ("file", "link")]
     damaged = []
@@ -87,7 +87,7 @@ def find_damage(kind: str, location: Location, entries: Iterable[Entry]) -> list
     return damaged
 
 
-def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
+def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[ContentEntry]:
     # each is read twice, for its hash and by git: the caller compares, since a file may change in
     # between
     root = location.root
@@ -110,7 +110,7 @@ def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
 def write_commit(
     location: Location,
     message: str,
-    entries: Sequence[Entry],
+    entries: Sequence[ContentEntry],
     own_files: dict[str, bytes],
     staged: dict[str, objects.Entry],
     parents: Sequence[str],
@@ -128,7 +128,7 @@ def write_commit(
     return private_objects.write_commit(location.root, tree, message, parents, location.env)
 
 
-def _find_git_mode(entry: Entry) -> str:
+def _find_git_mode(entry: ContentEntry) -> str:
     if entry.kind == "link":
         return objects.SYMLINK
     return _EXECUTABLE if entry.mode & 0o100 else _PLAIN
@@ -139,7 +139,7 @@ def copy_path(folder: str, path: str) -> str:
     return os.path.join(folder, layout.CONTENT, path)
 
 
-def _copy(root: str, found: ScopePath, target: str) -> Entry:
+def _copy(root: str, found: ScopePath, target: str) -> ContentEntry:
     if found.kind in ("file", "link"):
         os.makedirs(os.path.dirname(target), exist_ok=True)
     if found.kind != "file":
@@ -159,7 +159,7 @@ def _copy(root: str, found: ScopePath, target: str) -> Entry:
 def restore_entries(
     location: Location,
     kind: str,
-    entries: Sequence[Entry],
+    entries: Sequence[ContentEntry],
     target: str,
     *,
     sync: bool = True,
@@ -188,7 +188,7 @@ def check_ready(job: Job) -> None:
     """Raise nothing: what blocks files is known once the plan is made (check_plan)."""
 
 
-def restore(job: Job, plan: Plan) -> list[str]:
+def restore(job: Job, plan: MechanismPlan) -> list[str]:
     """Restore files, each only while it is as it was planned with."""
     root = job.workspace.root
     watch = Watch(root, plan.found)
@@ -207,12 +207,12 @@ def restore(job: Job, plan: Plan) -> list[str]:
     return []
 
 
-def find_changed(plan: Plan) -> list[str]:
+def find_changed(plan: MechanismPlan) -> list[str]:
     """Return the paths that a plan removes or restores."""
     return [*plan.remove, *(difference.path for difference in plan.restore)]
 
 
-def _choose_entries(plan: Plan) -> list[Entry]:
+def _choose_entries(plan: MechanismPlan) -> list[ContentEntry]:
     """Return the entries to restore: folders, what differs, and all names of each such file."""
     wanted = {difference.path for difference in plan.restore}
     files = {entry.twin or entry.path for entry in plan.entries if entry.path in wanted}
@@ -225,7 +225,7 @@ def _choose_entries(plan: Plan) -> list[Entry]:
     return chosen
 
 
-def check_plan(root: str, plan: Plan, safety: Iterable[Entry]) -> None:
+def check_plan(root: str, plan: MechanismPlan, safety: Iterable[ContentEntry]) -> None:
     """Raise CheckpointError if a plan would lose something, or cannot be carried out.
 
     safety: what the safety point holds.
@@ -234,7 +234,7 @@ def check_plan(root: str, plan: Plan, safety: Iterable[Entry]) -> None:
     check_ways(root, plan.remove, plan.restore, plan.present)
 
 
-def check_kept(present: Iterable[Entry], changing: Iterable[str], safety: Iterable[Entry]) -> None:
+def check_kept(present: Iterable[ContentEntry], changing: Iterable[str], safety: Iterable[ContentEntry]) -> None:
     """Raise CheckpointError if something that is to change is not in the safety point."""
     kept = {_outline(entry) for entry in safety}
     changed = frozenset(changing)
@@ -247,9 +247,9 @@ def check_kept(present: Iterable[Entry], changing: Iterable[str], safety: Iterab
 
 
 def is_half_way(
-    present: Iterable[Entry],
-    wanted: Iterable[Entry],
-    before: Iterable[Entry],
+    present: Iterable[ContentEntry],
+    wanted: Iterable[ContentEntry],
+    before: Iterable[ContentEntry],
 ) -> bool:
     """Return whether each path is as before a rollback, or as after it.
 
@@ -264,7 +264,7 @@ def is_half_way(
     return True
 
 
-def _outline(entry: Entry) -> tuple[str, ...]:
+def _outline(entry: ContentEntry) -> tuple[str, ...]:
     mode = f"{entry.mode:o}" if entry.kind == "file" else ""  # folders are opened on the way
     return entry.path, entry.kind, mode, entry.sha256
 
@@ -310,8 +310,8 @@ def _read_version(root: str, path: str) -> layout.Version:
 def check_ways(
     root: str,
     remove: Sequence[str],
-    restore: Sequence[Difference],
-    present: Iterable[Entry],
+    restore: Sequence[ContentDifference],
+    present: Iterable[ContentEntry],
 ) -> None:
     """Raise CheckpointError if a link, or something that no point keeps, is a blocker."""
     kinds = {entry.path: entry.kind for entry in present}

@@ -21,7 +21,7 @@ from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.protocols.restore import layout, snapshot
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.mechanisms.contract import Job, Plan
+from checkpoint_git.protocols.restore.mechanisms.contract import Job, MechanismPlan
 
 FOLDER = "git"  # below a point's folder: the index and the files of what is in progress
 _MOST_PARENTS = 64
@@ -322,7 +322,7 @@ def find_branches(job: Job) -> dict[str, str]:
     return branches
 
 
-def restore(job: Job, plan: Plan) -> list[str]:
+def restore(job: Job, plan: MechanismPlan) -> list[str]:
     """Restore what is wanted: HEAD with what was in progress, and the index."""
     kept = job.manifest.value.get("git")
     wanted = job.wanted

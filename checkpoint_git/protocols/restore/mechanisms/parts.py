@@ -24,9 +24,9 @@ from checkpoint_git.protocols.restore.mechanisms import state
 from checkpoint_git.protocols.restore.mechanisms.contract import (
     Job,
     Means,
+    MechanismPlan,
     PartMechanism,
     PartRequest,
-    Plan,
     content_path,
 )
 from checkpoint_git.protocols.restore.mechanisms.state import (
@@ -69,7 +69,7 @@ class _Parts:
             if part.kind in self._kinds:
                 open_mechanism(part.kind).check_ready(job.location, part, job.wanted.means)
 
-    def restore(self, job: Job, plan: Plan) -> list[str]:
+    def restore(self, job: Job, plan: MechanismPlan) -> list[str]:
         sentences = []
         for part in plan.parts:
             if part.kind in self._kinds:

@@ -13,7 +13,7 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import reporting, sync_folder
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Entry, Location, Part
+from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, ContentEntry, Location, Part
 from checkpoint_git.protocols.restore.mechanisms import file_writes
 from checkpoint_git.protocols.restore.mechanisms.contract import Means, PartRequest, content_path
 from checkpoint_git.protocols.restore.scope import hash_file
@@ -229,7 +229,7 @@ def restore(location: Location, part: Part, means: Means) -> list[str]:
         if part.content:
             file_writes.write_path(
                 location.root,
-                Entry(path, "file", int(part.details["mode"], 8)),
+                ContentEntry(path, "file", int(part.details["mode"], 8)),
                 file_writes.read_whole(content_path(location, part), part.name),
                 folder,
                 check=lambda _: clear_way(SQLITE_SIDES),

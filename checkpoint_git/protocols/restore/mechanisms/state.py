@@ -12,7 +12,7 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word, short
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import open_plain, read_plain
-from checkpoint_git.protocols.restore.contents import Entry, Location, Part
+from checkpoint_git.protocols.restore.contents import ContentEntry, Location, Part
 from checkpoint_git.protocols.restore.mechanisms import file_writes
 from checkpoint_git.protocols.restore.mechanisms.contract import Means, PartRequest, content_path
 from checkpoint_git.protocols.restore.rules import check_not_sensitive
@@ -157,7 +157,7 @@ def restore(location: Location, part: Part, means: Means) -> list[str]:
     if place is not None and data is None:
         file_writes.remove_path(*place)
     elif place is not None and data is not None:
-        entry = Entry(place[1], "file", int(part.details["mode"], 8))
+        entry = ContentEntry(place[1], "file", int(part.details["mode"], 8))
         with file_writes.workshop(location.folder) as folder:
             file_writes.write_path(place[0], entry, iter([data]), folder)
     return []

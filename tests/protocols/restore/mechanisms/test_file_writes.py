@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore.contents import Entry
+from checkpoint_git.protocols.restore.contents import ContentEntry
 from checkpoint_git.protocols.restore.mechanisms import file_writes
 
 
-def entry(path: str, kind: Any = "file", mode: int = 0o640) -> Entry:
-    return Entry(path, kind, mode)
+def entry(path: str, kind: Any = "file", mode: int = 0o640) -> ContentEntry:
+    return ContentEntry(path, kind, mode)
 
 
-def write(root: Path, one: Entry, data: bytes = b"new", **more: Any) -> None:
+def write(root: Path, one: ContentEntry, data: bytes = b"new", **more: Any) -> None:
     with file_writes.workshop(str(root)) as folder:
         file_writes.write_path(str(root), one, iter([data[:1], data[1:]]), folder, **more)
 
