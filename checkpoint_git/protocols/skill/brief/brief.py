@@ -88,6 +88,11 @@ class Brief(NamedTuple):
     superseded: list[str]
 
     @property
+    def progress(self) -> dict[str, int]:
+        """As JSON has it."""
+        return {"complete": self.complete_rows, "total": len(self.rows)}
+
+    @property
     def decisions(self) -> list[OpenBlocker]:
         return [blocker for blocker in self.blockers if blocker.waits_on_user]
 

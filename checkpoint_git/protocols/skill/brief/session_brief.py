@@ -47,8 +47,12 @@ def summarize_for_session(question: Question) -> Summary:
     plan = find_resumable(documents, briefs, queue)
     resumed = _read_resumed(place, documents, plan, now)
     background = find_background(resumed)
-    gone = _find_gone(place, resumed, background.primer["generated_files"], now) if resumed else []
-    session = Session(briefs, queue, plan, background, gone, find_broken(documents), now)
+    session = Session(briefs, queue, plan, background, [], find_broken(documents), now)
+    if resumed and session.resumed:
+        age = session.resumed.age
+        is_old = age is not None and age > LOOK_AFTER
+        gone = _find_gone(place, resumed, background.primer["generated_files"], now, is_old=is_old)
+        session = session._replace(gone=gone)
     summary = describe_session(session)
 
     ahead, not_compared = list[str](), ""
@@ -72,14 +76,12 @@ def _read_resumed(place: Place, documents: Sequence[Document], plan: ResumePlan 
     return next(iter(found), resumed)
 
 
-def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int) -> list[str]:
-    """Return the listed files that are not there; soon after the last write only those that a commit removed."""
+def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int, *, is_old: bool) -> list[str]:
+    """Return the listed files that are not there; unless the checkpoint is old, only those that a commit removed."""
     if not may_miss_files(place, listed):
         return []
     from checkpoint_git.protocols.skill.drift.facts import make_facts  # git is asked, as for the doctor
 
-    age = views.find_age(document.value or {}, now)
-    is_old = age is not None and age > LOOK_AFTER
     files = make_facts(place, [document], now, os.environ).files.get(document.path, ())
     fates = (*LOST, "uncommitted", "longer", "unknown", "") if is_old else LOST
     gone = [file for file in files if file.state == "missing" and file.fate in fates]

@@ -402,7 +402,7 @@ def state_data(brief: Brief) -> dict[str, Any]:
         "age_seconds": brief.age,
         "stale": brief.stale,
         "over_budget": bool(brief.budget),
-        "progress": {"complete": brief.complete_rows, "total": len(brief.rows)},
+        "progress": brief.progress,
         "pm": brief.tickets,
         "next_actions": [action.data for action in brief.actions],
         "shipped_actions": [shipped_data("text", action.text, action.facts) for action in brief.shipped],

@@ -15,7 +15,7 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store, views
-from checkpoint_git.protocols.skill.brief.brief import Action, Brief, make_brief
+from checkpoint_git.protocols.skill.brief.brief import Action, Brief, OpenBlocker, make_brief
 from checkpoint_git.protocols.skill.brief.next_action import shipped_data
 from checkpoint_git.protocols.skill.brief.resume_plan import (
     LOOK_AFTER,
@@ -79,6 +79,10 @@ class ResumeResult(NamedTuple):
     @property
     def actions(self) -> list[Action]:
         return self.brief.actions if self.brief else []
+
+    @property
+    def blockers(self) -> list[OpenBlocker]:
+        return self.brief.blockers if self.brief else []
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
@@ -287,7 +291,7 @@ def _answer_lines(plan: ResumePlan) -> list[Block]:
 def _blocker_lines(result: ResumeResult) -> list[Block]:
     """Return the open blockers, each with the command that settles it."""
     lines = list[Block]()
-    for blocker in result.brief.blockers if result.brief else ():
+    for blocker in result.blockers:
         name = blocker.value.get("id", "?")
         lines.append(Line(f"  blocker {name}: {blocker.describe(result.now)}", hang=4))
         lines.append(Line("    ", "dim", hint=blocker.answer))
@@ -366,23 +370,21 @@ def _warning_lines(result: ResumeResult) -> list[Block]:
 def _data(result: ResumeResult) -> dict[str, Any]:
     plan, background, brief = result.plan, result.background, result.brief
     value = (result.document.value if result.document else None) or {}
-    complete, rows = views.count_rows(value)
     actions = [action.data for action in result.actions]
     shipped = brief.shipped if brief else []
-    blockers = brief.blockers if brief else []
     return {
         "skill": plan.skill,
         "path": brief.path if brief else None,
         **plan.data,
         **{name: views.text_field(value, name) for name in ("project", "phase", "step", "status", "progress_summary")},
         "updated_at": views.text_field(value, "updated_at"),
-        "progress": {"complete": complete, "total": rows},
+        "progress": brief.progress if brief else {"complete": 0, "total": 0},
         "next_action": actions[0] if actions else None,
         "next_actions": actions,
         "shipped_actions": [shipped_data("text", action.text, action.facts) for action in shipped],
         "recently_done": [{"text": text, "at": time or None} for text, time in background.recently_done],
         "siblings_pm_refs": result.siblings,
-        "blockers": [blocker.data for blocker in blockers],
-        "ask_first": [blocker.value for blocker in blockers if blocker.waits_on_user],
+        "blockers": [blocker.data for blocker in result.blockers],
+        "ask_first": [blocker.value for blocker in result.blockers if blocker.waits_on_user],
         "context_primer": background.primer,
     }
