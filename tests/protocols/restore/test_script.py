@@ -10,7 +10,7 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore import script as restore_script
-from checkpoint_git.protocols.restore.contents import Entry, Part
+from checkpoint_git.protocols.restore.contents import ContentEntry, Part
 from checkpoint_git.protocols.restore.script import write_script
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, create, look, workspace_of
@@ -122,7 +122,7 @@ def test_of_many_files_those_with_odd_names_are_tried(work: GitRepo, monkeypatch
     work.write("src/$(x) y", "odd\n")
     tried = list[list[str]]()
 
-    def note(root: str, point: str, kind: str, entries: Sequence[Entry], parts: Sequence[Part]) -> str:
+    def note(root: str, point: str, kind: str, entries: Sequence[ContentEntry], parts: Sequence[Part]) -> str:
         tried.append([entry.path for entry in entries])
         return write_script(root, point, kind, entries, parts)
 

@@ -420,11 +420,9 @@ def test_a_dropped_point_is_gone_with_its_ref(work: GitRepo) -> None:
     assert not [name for name in os.listdir(work.path / ".checkpoints") if name.startswith(("chk_", ".new"))]
 
 
-@pytest.mark.parametrize("names", [("packed-refs",), ("refs/checkpoints/{0}", "refs/checkpoints/{1}")])
-def test_the_hint_of_a_drop_removes_the_locks_that_a_killed_git_left(work: GitRepo, names: tuple[str, ...]) -> None:
+def test_the_hint_of_a_drop_removes_the_lock_that_a_killed_git_left(work: GitRepo) -> None:
     points = [make_point(work, "src"), make_point(work, "src")]
-    for name in names:
-        (work.path / ".git" / f"{name.format(*points)}.lock").write_text("")
+    (work.path / ".git/packed-refs.lock").write_text("")
     done = rp(work, "drop", *points)
     assert done.returncode == 2
     command = done.stderr.partition("if none is running: ")[2]
@@ -432,6 +430,16 @@ def test_the_hint_of_a_drop_removes_the_locks_that_a_killed_git_left(work: GitRe
     work.run("sh", "-c", command)
     ask(work, "drop", *points)
     assert work.git("for-each-ref", "refs/checkpoints") == ""
+
+
+def test_a_drop_clears_the_locks_that_a_killed_git_left_on_the_refs_of_points(work: GitRepo) -> None:
+    points = [make_point(work, "src"), make_point(work, "src")]
+    locks = [work.path / f".git/refs/checkpoints/{point}.lock" for point in points]
+    for lock in locks:
+        lock.write_text("")
+    ask(work, "drop", *points)
+    assert work.git("for-each-ref", "refs/checkpoints") == ""
+    assert [lock for lock in locks if lock.exists()] == []
 
 
 def test_a_drop_that_was_cut_off_is_finished_by_the_next_clearing(work: GitRepo) -> None:
