@@ -197,7 +197,7 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
     [
         (["--project", "no/such"], {}, "no such directory"),
         (["--name", "../x"], {}, "invalid name"),
-        (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL says b"),
+        (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL is b"),
         ([], {"CHECKPOINT_SKILL": "../x"}, "invalid name"),
     ],
 )
