@@ -28,17 +28,17 @@ class LossRow(NamedTuple):
 
 
 _REMOVERS = "rm|rmdir|unlink|shred|mv|remove-item|move-item"
-_HOLDS_ALL = ".git holds all restore points"
+_HAS_ALL = ".git has all restore points"
 _DROPS = LossRow("*", ("drop database", "drop schema", "drop table"), "it deletes from a database")
 TABLE = (
-    LossRow(_REMOVERS, (_INSIDE, _AROUND), f"it removes or moves .git, and {_HOLDS_ALL}"),
-    LossRow("chmod|chown|chgrp", (_INSIDE,), f"it changes .git, and {_HOLDS_ALL}"),
-    LossRow("chmod|chown|chgrp", (_AROUND,), f"it changes .git, and {_HOLDS_ALL}", ("-R", "--recursive")),
+    LossRow(_REMOVERS, (_INSIDE, _AROUND), f"it removes or moves .git, and {_HAS_ALL}"),
+    LossRow("chmod|chown|chgrp", (_INSIDE,), f"it changes .git, and {_HAS_ALL}"),
+    LossRow("chmod|chown|chgrp", (_AROUND,), f"it changes .git, and {_HAS_ALL}", ("-R", "--recursive")),
     LossRow(
-        "find", (_INSIDE, _AROUND), f"it removes what is in .git, and {_HOLDS_ALL}", ("-delete", *_REMOVERS.split("|"))
+        "find", (_INSIDE, _AROUND), f"it removes what is in .git, and {_HAS_ALL}", ("-delete", *_REMOVERS.split("|"))
     ),
-    LossRow("cp|dd|install|ln|rsync|tee|truncate", (_INSIDE,), f"it overwrites what is in .git, and {_HOLDS_ALL}"),
-    LossRow("perl|sed", (_INSIDE,), f"it overwrites what is in .git, and {_HOLDS_ALL}", ("-i", "--in-place*")),
+    LossRow("cp|dd|install|ln|rsync|tee|truncate", (_INSIDE,), f"it overwrites what is in .git, and {_HAS_ALL}"),
+    LossRow("perl|sed", (_INSIDE,), f"it overwrites what is in .git, and {_HAS_ALL}", ("-i", "--in-place*")),
     LossRow(
         "git push",
         ("--force*", "-f", "--delete", "-d", "--mirror", "--prune", "+*", ":?*"),
@@ -131,7 +131,7 @@ def find_loss(command: str, cwd: str, top: str) -> str:
         if simple.name == "cd" and simple.words:
             cwd = os.path.normpath(os.path.join(cwd, os.path.expanduser(simple.words[0])))
         if any(_is_inside(target) for target in simple.targets):
-            return f"it overwrites what is in .git, and {_HOLDS_ALL}"
+            return f"it overwrites what is in .git, and {_HAS_ALL}"
 
         pipeline = _find_pipeline(simples, index)
         for row in _ROWS.get(simple.name.partition(" ")[0], ()):
