@@ -58,8 +58,8 @@ def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "
     claims = find_claims(*where, invocation.now) if claims is None else claims
     # a finding with the same command says as much of each of these files
     marked = sum(finding.code == "json/conflict-markers" for finding in outcome.findings)
-    told = f"with {plural(marked, 'checkpoint')} to resolve"
-    lines = [gap.line._replace(hang=2) for gap in gaps if told not in gap.message]
+    summary = f"with {plural(marked, 'checkpoint')} to resolve"
+    lines = [gap.line._replace(hang=2) for gap in gaps if summary not in gap.message]
     lines += [Line(claim.line, "dim", hang=2) for claim in claims]
     data = {**outcome.data, "clone": [gap._asdict() for gap in gaps], "claims": [claim.data for claim in claims]}
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])

@@ -190,8 +190,8 @@ def _reason(result: GitResult) -> str:
 
 
 def _shown(text: bytes) -> str:
-    said = text.decode("utf-8", "replace").strip()
-    return escape_controls(shorten(str(hide_secrets(said, said)), _LONGEST_REASON))
+    reason = text.decode("utf-8", "replace").strip()
+    return escape_controls(shorten(str(hide_secrets(reason, reason)), _LONGEST_REASON))
 
 
 # No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote branches. Whoever answers

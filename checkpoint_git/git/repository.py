@@ -107,9 +107,9 @@ def _config(place: Repository, *words: str) -> bytes:
     try:
         return bytes(git.config("--local", *words, strip_newline_in_stdout=False, stdout_as_string=False))
     except GitCommandError as error:
-        said = escape_controls(str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
+        printed = escape_controls(str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
         hint = describe_lock(f"{config_path(place)}.lock") or "is the configuration read-only?"
-        raise CheckpointError(f"git config failed: {said}", hint) from error
+        raise CheckpointError(f"git config failed: {printed}", hint) from error
 
 
 def _refuse_other_git_dir(env: Mapping[str, str], start: str, git_dir: str) -> None:

@@ -179,13 +179,13 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin:
 
 
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
-    said = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
+    first_line = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
     hint: AnyHint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
-    if hint == _OTHER_OWNER and (named := said.partition("'")[2].rpartition("'")[0])[:1] == "/":
+    if hint == _OTHER_OWNER and (named := first_line.partition("'")[2].rpartition("'")[0])[:1] == "/":
         hint = fill_blank(hint, _OWNED, named)
     if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
-    what = escape_controls(shorten(said, 300)) or f"exit code {result.code}"
+    what = escape_controls(shorten(first_line, 300)) or f"exit code {result.code}"
     return CheckpointError(f"git {words[0]} failed in {escape_controls(cwd)}: {what}", hint)
 
 

@@ -99,12 +99,12 @@ class Agent:
         if found.failed:
             return found
         field = make_choice(asked.get("options", ()))
-        said = await ask_user(ctx, params, asked["question"], _ANSWER, field, found.value["id"])
-        if isinstance(said, types.InputRequiredResult):
-            return said
-        if not isinstance(said, str) or not said.strip():
+        answer = await ask_user(ctx, params, asked["question"], _ANSWER, field, found.value["id"])
+        if isinstance(answer, types.InputRequiredResult):
+            return answer
+        if not isinstance(answer, str) or not answer.strip():
             return found
-        return await self._record_answer(asked["name"], found.value["id"], said)
+        return await self._record_answer(asked["name"], found.value["id"], answer)
 
     async def _decide(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
@@ -123,19 +123,21 @@ class Agent:
         question, name = str(waiting[0].get("description", "")), str(waiting[0].get("id", ""))
         options = waiting[0].get("options")
         field = make_choice(options if isinstance(options, list) else ())
-        said = await ask_user(ctx, params, question, _ANSWER, field, name)
-        if isinstance(said, types.InputRequiredResult):
-            return said
-        if isinstance(said, str) and said.strip():
-            return await self._record_answer(asked["name"], name, said)
+        answer = await ask_user(ctx, params, question, _ANSWER, field, name)
+        if isinstance(answer, types.InputRequiredResult):
+            return answer
+        if isinstance(answer, str) and answer.strip():
+            return await self._record_answer(asked["name"], name, answer)
 
         choice = f" ({', '.join(field['enum'])})" if "enum" in field else ""
         hint = f"ask them yourself, and call again with the answer: {question}{choice}"
         return fail(tool.verb, CheckpointError("the user gave no answer, so nothing was written", hint))
 
-    async def _record_answer(self, name: str, question: str, said: str) -> Answer:
-        decided = await self._run(_BY_NAME["checkpoint_decide"], {"name": name, "id": question or None, "answer": said})
-        return decided if decided.failed else fit({**decided.value, "decided": said})
+    async def _record_answer(self, name: str, question: str, answer: str) -> Answer:
+        decided = await self._run(
+            _BY_NAME["checkpoint_decide"], {"name": name, "id": question or None, "answer": answer}
+        )
+        return decided if decided.failed else fit({**decided.value, "decided": answer})
 
     async def _run(self, tool: Tool, asked: dict[str, Any]) -> Answer:
         work = partial(answer, tool.name, tool.verb, partial(self._run_named, tool, asked))

@@ -157,11 +157,11 @@ def _marked(region: Region, size: int, eol: str) -> str:
     base = base[_count_alike(base, head) :]
     base = base[: len(base) - _count_alike(base[::-1], tail[::-1])]
     where = region.label
-    told = "".join([f" ({say_question(note)})" for note in region.notes])
+    notes = "".join([f" ({say_question(note)})" for note in region.notes])
     return "".join(
         [
             *head,
-            f"{'<' * size} ours: {where}{told}{eol}",
+            f"{'<' * size} ours: {where}{notes}{eol}",
             *_ended(ours[above : len(ours) - below], eol),
             f"{'|' * size} base: {where}{eol}",
             *_ended(base, eol),

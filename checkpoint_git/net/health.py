@@ -133,9 +133,9 @@ def _ask(parts: SplitResult, env: Mapping[str, str], seconds: float) -> dict[str
 
 def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
     if response.status != http.client.OK:
-        said = f" {shorten(response.reason, 60)}" if response.reason else ""
-        said += ": name the address that it redirects to" if response.getheader("Location") else ", not 200"
-        raise HealthError("bad-answer", f"it answers {response.status}{said}")
+        reason = f" {shorten(response.reason, 60)}" if response.reason else ""
+        reason += ": name the address that it redirects to" if response.getheader("Location") else ", not 200"
+        raise HealthError("bad-answer", f"it answers {response.status}{reason}")
     encoding = response.getheader("Content-Encoding", "identity")
     if encoding.strip().lower() not in ("identity", ""):
         raise HealthError("bad-answer", f"it compresses its answer without being asked ({shorten(encoding, 30)})")
@@ -147,8 +147,8 @@ def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
     try:
         value = jsontext.load(jsontext.decode(body))
     except (jsontext.JsonTextError, RecursionError) as error:
-        said = error.message if isinstance(error, jsontext.JsonTextError) else "nested too deep"
-        raise HealthError("bad-answer", f"its answer is not JSON: {shorten(said, 120)}") from error
+        reason = error.message if isinstance(error, jsontext.JsonTextError) else "nested too deep"
+        raise HealthError("bad-answer", f"its answer is not JSON: {shorten(reason, 120)}") from error
     if not isinstance(value, dict):
         raise HealthError("bad-answer", "its answer is JSON, but no object")
     return value

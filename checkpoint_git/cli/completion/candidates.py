@@ -82,10 +82,10 @@ def _read_words(
 
 def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> Iterator[Candidate]:
     for name, action in options.items():
-        said = any(word.split("=", 1)[0] in action.option_strings for word in words)
+        is_given = any(word.split("=", 1)[0] in action.option_strings for word in words)
         repeats = isinstance(action, argparse._AppendAction)
         is_short = not name.startswith("--") and any(other.startswith("--") for other in action.option_strings)
-        if action.help != argparse.SUPPRESS and not is_short and (repeats or not said):
+        if action.help != argparse.SUPPRESS and not is_short and (repeats or not is_given):
             yield Candidate(name, shorten_help(action.help))
 
 

@@ -70,10 +70,10 @@ def _said(line: Line, screen: Screen) -> str:
 def _render_table(table: Table, screen: Screen) -> Iterator[str]:
     header = tuple(Line(text, "strong") for text in table.headers)
     cells = ([Line(cell) if isinstance(cell, str) else cell for cell in row] for row in (header, *table.rows))
-    said = [tuple(cell._replace(text=_said(cell, screen)) for cell in row) for row in cells]
-    widths = [max(measure(row[at].text) for row in said) for at in range(len(header))]
+    visible = [tuple(cell._replace(text=_said(cell, screen)) for cell in row) for row in cells]
+    widths = [max(measure(row[at].text) for row in visible) for at in range(len(header))]
     if screen.width and sum(widths) + len(GAP) * (len(widths) - 1) > screen.width:
         from checkpoint_git.cli.render.narrow import squeeze
 
-        return squeeze(table, said, widths, screen)
-    return (join(row, widths, screen) for row in said)
+        return squeeze(table, visible, widths, screen)
+    return (join(row, widths, screen) for row in visible)

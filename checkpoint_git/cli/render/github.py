@@ -18,8 +18,8 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     for level, command_name in _COMMANDS.items():
         found = [annotate(one) for one in sorted(outcome.findings, key=rank) if one.level == level]
         if len(found) > _SHOWN:
-            told = f"{len(found)} of these; {_SHOWN - 1} are shown beside their lines, and the job's log has all"
-            lines.append(f"::{command_name} title=checkpoint {_property(command)}::{told}")
+            summary = f"{len(found)} of these; {_SHOWN - 1} are shown beside their lines, and the job's log has all"
+            lines.append(f"::{command_name} title=checkpoint {_property(command)}::{summary}")
         lines += found
     return [f"{line}\n" for line in lines]
 

@@ -40,8 +40,8 @@ def cut_page(text: bytes, written: int) -> bytes:
 
 
 def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:
-    said = (block for block in blocks if isinstance(block, Table) or block.whole.strip())
-    for is_list, group in groupby(said, key=lambda block: isinstance(block, Line) and block.text.startswith("  ")):
+    shown = (block for block in blocks if isinstance(block, Table) or block.whole.strip())
+    for is_list, group in groupby(shown, key=lambda block: isinstance(block, Line) and block.text.startswith("  ")):
         if is_list:
             yield "".join(f"{item}\n" for item in _list_items(cast("list[Line]", list(group))))
         else:

@@ -103,10 +103,12 @@ def read_removals(work_tree: str, paths: Sequence[str], since: int = 0) -> dict[
     """
     names = [name for path in paths if (name := path.rstrip("/"))]
     removed = _read_removed_in(work_tree, names, since) if names else {}
-    renames, told = _read_renames(work_tree, set(removed.values()))
+    renames, subjects = _read_renames(work_tree, set(removed.values()))
     unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
     renames |= find_renamed_folders(renames, unnamed)
-    return {path: Removal(one, renames.get((one, path), ""), told.get(one, one[:9])) for path, one in removed.items()}
+    return {
+        path: Removal(one, renames.get((one, path), ""), subjects.get(one, one[:9])) for path, one in removed.items()
+    }
 
 
 def find_renamed_folders(
@@ -177,15 +179,15 @@ def _read_renames(work_tree: str, commits: Collection[str]) -> tuple[dict[tuple[
     stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
     fields = run(words, work_tree, stdin=stdin, check=False).out.split(b"\0") if commits else []
     renames: dict[tuple[str, str], str] = {}
-    told: dict[str, str] = {}
+    subjects: dict[str, str] = {}
     commit, at = "", 0
     while at < len(fields):
         header = re.fullmatch(_STEP, fields[at])
         if header:
             commit, subject = header["id"].decode(), header["subject"].decode("utf-8", "replace")
-            told[commit] = f'{commit[:9]} "{shorten(subject, 80)}", {write_instant(int(header["when"] or 0))[:10]}'
+            subjects[commit] = f'{commit[:9]} "{shorten(subject, 80)}", {write_instant(int(header["when"] or 0))[:10]}'
         if re.fullmatch(rb"\n?R\d*", fields[at]) and at + 2 < len(fields):
             renames[commit, os.fsdecode(fields[at + 1])] = os.fsdecode(fields[at + 2])
             at += 2
         at += 2 if re.fullmatch(rb"\n?D", fields[at]) else 1
-    return renames, told
+    return renames, subjects

@@ -62,7 +62,7 @@ def read_life_steps(
     the pathspecs of what belongs to the file under each of its names. A file that has had other names is read to its
     end before the first step under those.
     """
-    paths, asked, told = [path], set[tuple[str, str]](), set[str]()
+    paths, asked, yielded = [path], set[tuple[str, str]](), set[str]()
     while True:
         steps = read_steps(work_tree, [*(f":(top,literal){one}" for one in paths), *more(paths)], since)
         for step in steps if len(paths) == 1 else _keep_own(list(steps), paths):
@@ -70,8 +70,8 @@ def read_life_steps(
             if origin:
                 paths.append(origin)  # and once more from the top: other branches may have changed it under that name
                 break
-            if step.commit.id not in told:
-                told.add(step.commit.id)
+            if step.commit.id not in yielded:
+                yielded.add(step.commit.id)
                 yield step
         else:
             return

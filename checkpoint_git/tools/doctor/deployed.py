@@ -96,5 +96,5 @@ def describe_answer(answer: Mapping[str, Any]) -> str:
     present = [field for field in FIELDS if field in answer]
     if not present:
         return f"its answer has none of the fields {', '.join(FIELDS)}"
-    said = shorten(str(answer[present[-1]]), LONGEST_SHOWN)
-    return f'its {present[-1]} is "{said}", which is neither a commit nor the name of a tag'
+    version = shorten(str(answer[present[-1]]), LONGEST_SHOWN)
+    return f'its {present[-1]} is "{version}", which is neither a commit nor the name of a tag'

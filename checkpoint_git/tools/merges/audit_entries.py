@@ -162,13 +162,13 @@ def _describe_file(merge: AuditedMerge, audited: AuditedFile) -> Iterator[Line]:
 
 
 def _summarize_all(merges: Sequence[AuditedMerge], counts: Counter[str], is_bad: bool) -> Line:
-    told = [f"{counts[kind]} {kind}" for kind in (*FAILURES, "resurrected", "decided") if counts[kind]]
+    shown_counts = [f"{counts[kind]} {kind}" for kind in (*FAILURES, "resurrected", "decided") if counts[kind]]
     unknown = sum(bool(merge.reason or merge.crowded) for merge in merges)
     parts = [f"{plural(len(merges), 'merge')} of checkpoints"]
     if not merges:
         parts = ["0 merges: none touched a checkpoint"]
-    elif told:
-        parts += told
+    elif shown_counts:
+        parts += shown_counts
     else:
         parts.append("no damage")
     if unknown:

@@ -175,16 +175,16 @@ def _find_strange(audited: AuditedFile, parents: Parents, known: Sequence[Hit]) 
         return
     kind: Kind = "differs" if ours.clean else "undecided"
     places = ours.differences if ours.clean else ours.conflicts
-    told = _find_related(places, [(hit.where, hit) for hit in known])
+    known_hits = _find_related(places, [(hit.where, hit) for hit in known])
     related = _find_related(places, [(entry.where, entry) for entry in audited.found.entries])
     for where in places:
-        if told[where]:
+        if known_hits[where]:
             continue
         near: list[Entry] = related[where]
         notable = [e for e in near if e.verdict not in ("first", "second", "combined")] or near
-        said = "; ".join(say_entry(entry, parents) for entry in notable[:3])
+        sentence = "; ".join(say_entry(entry, parents) for entry in notable[:3])
         name = where.lstrip("/").replace("/", ".")
-        yield Hit(kind, audited.file.path, where, name, said or f"at {where or '/'}")
+        yield Hit(kind, audited.file.path, where, name, sentence or f"at {where or '/'}")
 
 
 def _find_related(places: Sequence[str], values: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
@@ -217,8 +217,8 @@ def _find_followed(audited: AuditedFile, parents: Parents) -> Iterator[Hit]:
         return
     mover, other = ("first", "second") if file.first is None else ("second", "first")
     both = f"{parents.name(mover)} archived or moved the file, {parents.name(other)} changed it"
-    said = f"{both}, and that change is in no checkpoint any more"
-    yield Hit("undecided", file.path, "", "", said)
+    sentence = f"{both}, and that change is in no checkpoint any more"
+    yield Hit("undecided", file.path, "", "", sentence)
 
 
 def place_lines(data: bytes | None, hits: Sequence[Hit]) -> list[Hit]:

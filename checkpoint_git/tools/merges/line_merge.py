@@ -70,12 +70,12 @@ def _make_stop(audited: AuditedFile, kinds: Sequence[str]) -> Hit:
     if merged is None:
         return Hit("conflict", path, "", "", _describe_stop(kinds))
     if not merged.conflicts:
-        said = "the merge rules make one document of both sides"
-        return Hit("conflict", path, "", "", said)
+        sentence = "the merge rules make one document of both sides"
+        return Hit("conflict", path, "", "", sentence)
     places = [conflict.where for conflict in merged.conflicts]
     shown = join_some([place or "/" for place in places], 3)
-    said = f"by the merge rules only {shown} would be left to decide"
-    return Hit("conflict", path, places[0], "", said)
+    sentence = f"by the merge rules only {shown} would be left to decide"
+    return Hit("conflict", path, places[0], "", sentence)
 
 
 def _describe_stop(kinds: Sequence[str]) -> str:

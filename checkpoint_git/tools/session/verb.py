@@ -82,36 +82,36 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    told = read_hook_input(invocation.stdin)
-    text, block = remind(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
+    hook_input = read_hook_input(invocation.stdin)
+    text, block = remind(args.event, invocation.cwd, invocation.now, invocation.env, hook_input, block=args.block)
     about = {"event": args.event, "reminder": text, "block": block}
     moment = "compact" if args.event == "precompact" else "block" if block else "remind"
     return agent_hooks.make_answer(args.format, "session", about, f"checkpoint-git: {text}" if text else "", moment)
 
 
 def remind(
-    event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False
+    event: str, cwd: str, now: int, env: Mapping[str, str], hook_input: HookInput, *, block: bool = False
 ) -> tuple[str, bool]:
     """The reminder, "" for none, and whether it keeps the session going; its times are noted in the git directory."""
     place = record.find_quietly(cwd)
     if place is None or place.git_dir is None:
         return "", False
     if event == "start":
-        record.write_start(place.git_dir, told.session, anew=told.is_new)
+        record.write_start(place.git_dir, hook_input.session, anew=hook_input.is_new)
     elif event in ("precompact", "end"):
-        if work := find_work(place, told.session, env):
+        if work := find_work(place, hook_input.session, env):
             files, commits = plural(len(work.files), "file"), plural(work.commits, "commit")
             record.write_unrecorded(place.git_dir, f"{files} changed ({join_some(work.files)}), {commits}")
         if event == "precompact":
             return describe_work(work, record.name_checkpoint(place)) if work else "", False
-        record.remove_session(place.git_dir, told.session)
+        record.remove_session(place.git_dir, hook_input.session)
     else:
         for after_turn in find_hooks("after_turn", "summary"):
-            after_turn(cwd, env, lambda since: has_gone_on(place, told.session, env, since))
-        earlier = record.read_told(place.git_dir, told.session) or 0
+            after_turn(cwd, env, lambda since: has_gone_on(place, hook_input.session, env, since))
+        earlier = record.read_told(place.git_dir, hook_input.session) or 0
         # once in a while at most, and never because of what it said itself
-        is_quiet = told.active or told.ended or 0 <= now - earlier // SECOND < _PAUSE
-        if not is_quiet and (work := find_work(place, told.session, env, earlier)):
-            record.write_told(place.git_dir, told.session)
+        is_quiet = hook_input.active or hook_input.ended or 0 <= now - earlier // SECOND < _PAUSE
+        if not is_quiet and (work := find_work(place, hook_input.session, env, earlier)):
+            record.write_told(place.git_dir, hook_input.session)
             return describe_work(work, record.name_checkpoint(place)), may_block(place, env, wish=block)
     return "", False

@@ -92,8 +92,8 @@ def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
 
 def _ask_for_moves(top: str, after: int, env: Mapping[str, str]) -> list[tuple[str, str, int]]:
     words = ["log", "-g", f"-n{_MOST_MOVES}", "--no-show-signature", "--date=unix", "--format=%H %gd %gs%x00", "HEAD"]
-    told = run_git(words, top, env=env, check=False).out
-    found = re.findall(rf"(?:\A|\0\n){_ID} HEAD@\{{([0-9]{{1,12}})\}} {_WORK}?", told.decode("utf-8", "replace"))
+    reflog = run_git(words, top, env=env, check=False).out
+    found = re.findall(rf"(?:\A|\0\n){_ID} HEAD@\{{([0-9]{{1,12}})\}} {_WORK}?", reflog.decode("utf-8", "replace"))
     olds = [old for old, _, _ in found[1:]] + ["0" * 40] * (len(found) < _MOST_MOVES)
     moves = [(old, new, int(seconds)) for (new, seconds, work), old in zip(found, olds, strict=False) if work]
     return [move for move in reversed(moves) if (move[2] + 1) * SECOND > after]

@@ -316,8 +316,8 @@ _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
 
 def _give_up(context: SyncContext, found: Comparison, reply: Reply) -> SyncResult:
     how, code, what, hint = _GIVEN_UP[reply.kind]
-    said = f": {reply.said}" if reply.said else ""
-    finding = Finding(code, "error", f"{what}; it waits in this clone{said}", hint=hint)
+    reason = f": {reply.said}" if reply.said else ""
+    finding = Finding(code, "error", f"{what}; it waits in this clone{reason}", hint=hint)
     return _result(context, found, how, found.tip, [*found.plan.findings, finding])
 
 

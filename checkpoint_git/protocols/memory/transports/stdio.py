@@ -130,11 +130,11 @@ async def _call_tool(session: "ClientSession", tool: str, arguments: dict[str, A
         result = await session.call_tool(tool, arguments)
     texts = [str(getattr(part, "text", "")) for part in result.content]
     if result.is_error:
-        said = _shown(" ".join(texts))
-        found = re.search(r"\b(E[A-Z]+): ", said)  # as node names what a system call says
+        answer = _shown(" ".join(texts))
+        found = re.search(r"\b(E[A-Z]+): ", answer)  # as node names what a system call says
         number = getattr(errno, found[1], 0) if found else 0
         hint = write_error("", OSError(number, os.strerror(number))).hint if number else transports.BROKEN_HINT
-        raise GraphError(f"the server refused {tool}: {said}", hint)
+        raise GraphError(f"the server refused {tool}: {answer}", hint)
     if result.structured_content is not None:
         return result.structured_content
     try:
@@ -154,14 +154,14 @@ def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterato
         cause: BaseException = error
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
-        said = (cause.strerror if isinstance(cause, OSError) else "") or str(cause)
-        reason = _LATE if isinstance(cause, TimeoutError) else _shown(said) or type(cause).__name__
+        text = (cause.strerror if isinstance(cause, OSError) else "") or str(cause)
+        reason = _LATE if isinstance(cause, TimeoutError) else _shown(text) or type(cause).__name__
         stderr.flush()
         stderr.seek(0, 2)
         stderr.seek(max(0, stderr.tell() - 4096))
         lines = [line for line in stderr.read().splitlines() if line.strip()]
-        told = next((line for line in lines if "Error: " in line), "".join(lines[-1:]))  # node's last is its version
-        last = f"; it printed: {escape_controls(shorten(told.strip(), _SHOWN_STDERR))}" if told else ""
+        printed = next((line for line in lines if "Error: " in line), "".join(lines[-1:]))  # node's last is its version
+        last = f"; it printed: {escape_controls(shorten(printed.strip(), _SHOWN_STDERR))}" if printed else ""
         program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
         message = f"the memory server could not be {done} ({program}): {reason}{last}"
         raise UnavailableError(message, _LATE_HINT if reason == _LATE else _SERVER_HINT) from None
