@@ -12,11 +12,15 @@ import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 
+# As on Windows no function takes a folder's descriptor; shutil asks this once, when it is imported.
+os.supports_dir_fd.clear()
+os.supports_fd.clear()
+
 # What Python's own library imports of these must be there before they are gone.
-import getpass  # isort: skip # noqa: F401
-import selectors  # isort: skip # noqa: F401
-import shutil  # isort: skip # noqa: F401
-import tempfile  # isort: skip # noqa: F401
+import getpass  # isort: skip # noqa: E402, F401
+import selectors  # isort: skip # noqa: E402, F401
+import shutil  # isort: skip # noqa: E402, F401
+import tempfile  # isort: skip # noqa: E402, F401
 
 MODULES = "fcntl grp posix pty pwd readline resource syslog termios tty"
 KEPT_FLAGS = "O_RDONLY O_WRONLY O_RDWR O_CREAT O_EXCL O_TRUNC O_APPEND O_TMPFILE"  # the last: tempfile asks for it
