@@ -33,22 +33,22 @@ def test_the_lines_of_the_readme_and_the_first_day_give_no_warning(repo: GitRepo
     lines = re.findall(r"^checkpoint (.*)$", readme, re.MULTILINE)[:2]
     assert [line.split()[0] for line in lines] == ["init", "update"]
     for line in lines:
-        run(repo, *shlex.split(line))
+        run(repo, *shlex.split(line, comments=True))
     run(repo, "validate", "--strict")
     table = [{"id": "sprint-1", "label": "sprint-1", "status": "in_progress"}]
-    assert read(repo, "build")["progress_table"] == table
+    assert read(repo, "api")["progress_table"] == table
 
-    run(repo, "add", "build", "Write the docs")
-    run(repo, "done", "build")
-    run(repo, "note", "build", "SQLite for storage")
+    run(repo, "add", "api", "Write the docs")
+    run(repo, "done", "api")
+    run(repo, "note", "api", "SQLite for storage")
     run(repo, "init", "--ci", "github")
-    run(repo, "update", "build", "--step=sprint-2")
-    run(repo, "row", "build", "sprint-1", "--status", "done")
+    run(repo, "update", "api", "--step=sprint-2")
+    run(repo, "row", "api", "sprint-1", "--status", "done")
     run(repo, "validate", "--strict")
-    assert [row["status"] for row in read(repo, "build")["progress_table"]] == ["complete", "in_progress"]
+    assert [row["status"] for row in read(repo, "api")["progress_table"]] == ["complete", "in_progress"]
 
-    run(repo, "done", "build", "--complete")
-    assert "progress_table" not in run(repo, "resume", "build")
+    run(repo, "done", "api", "--complete")
+    assert "progress_table" not in run(repo, "resume", "api")
     run(repo, "doctor")
     run(repo, "validate", "--strict")
 

@@ -30,7 +30,8 @@ WRITER = """
 import sys, time
 from checkpoint_git.protocols.pipeline import records
 run = records.open_run(sys.argv[1], "OMN-2144", "a1b2c3d4")
-draft = records.Draft("implement", {"branch_name": "x", "commit_sha": "a1b2c3d", "files_changed": []}, {}, ["a" * 4000])
+payload = {"branch_name": "x", "commit_sha": "a1b2c3d", "files_changed": []}
+draft = records.RecordDraft("implement", payload, {}, ["a" * 4000])
 print("ready", flush=True)
 while True:
     print(records.write_record(run, draft, None, int(time.time())).path, flush=True)

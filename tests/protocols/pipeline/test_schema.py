@@ -10,7 +10,6 @@ import checkpoint_git.protocols.pipeline as room
 from checkpoint_git.core import yamltext
 from checkpoint_git.core.schema import is_surely_valid
 from checkpoint_git.protocols.pipeline import layout, rules
-from tests.architecture.imports import ROOT
 from tests.support.records import RECORD_FIELDS, record
 
 FOLDER = Path(room.__file__).parent
@@ -45,13 +44,3 @@ def test_the_readme_s_table_of_phases_is_the_one_that_is_used() -> None:
     assert {phase: int(ordinal) for phase, ordinal, _ in rows} == layout.PHASES
     for phase, _, fields in rows:
         assert {"phase", *re.findall(r"`([a-z_]+)`", fields)} == SCHEMA["$defs"][phase]["properties"].keys()
-
-
-def test_every_code_of_the_room_is_explained() -> None:
-    page = "".join((ROOT / f"docs/{name}.md").read_text("utf-8") for name in ("pipeline", "doctor"))
-    sources = [*FOLDER.glob("*.py"), ROOT / "checkpoint_git/core/yamltext.py"]
-    text = "".join(file.read_text("utf-8") for file in sources)
-    codes = {f"pipeline/{code}" for code in re.findall(r'(?:_error|_warning)\("([a-z-]+)"', text)}
-    codes |= set(re.findall(r'"((?:pipeline|yaml)/[a-z0-9-]+)"', text))
-    assert len(codes) > 25
-    assert sorted(code for code in codes if f"`{code}`" not in page) == []
