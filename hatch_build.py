@@ -1,6 +1,8 @@
-"""What a build adds: links by SOURCE_URL, the published repository's address, and the list of what it needs (SBOM).
+"""What a build adds: links by SOURCE_URL, the published repository's address, and the list of what
+it needs (SBOM).
 
-Without SOURCE_URL the metadata has no addresses, and the readme's links lead to files of the checkout.
+Without SOURCE_URL the metadata has no addresses, and the readme's links lead to files of the
+checkout.
 """
 
 import json
@@ -33,7 +35,9 @@ def find_urls(source: str) -> dict[str, str]:
 
 
 def write_readme(text: str, source: str, version: str) -> str:
-    """The readme with links and pictures of the tag, and the mark by which the MCP registry knows the owner."""
+    """The readme with links and pictures of the tag, and the mark by which the MCP registry knows
+    the owner.
+    """
     if not source:
         return text
 
@@ -54,25 +58,42 @@ class Metadata(MetadataHookInterface):
         root = Path(self.root)
         source = os.environ.get("SOURCE_URL", "").rstrip("/")
         text = (root / "README.md").read_text("utf-8")
-        found = re.search(r'__version__ = "([^"]+)"', (root / "checkpoint_git/version.py").read_text("utf-8"))
+        found = re.search(
+            r'__version__ = "([^"]+)"', (root / "checkpoint_git/version.py").read_text("utf-8")
+        )
         assert found, "checkpoint_git/version.py has no version"
-        metadata["readme"] = {"content-type": "text/markdown", "text": write_readme(text, source, found[1])}
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": write_readme(text, source, found[1]),
+        }
         metadata["urls"] = find_urls(source)
 
 
 def describe_components(name: str, version: str, dependencies: list[str]) -> dict[str, Any]:
-    """Return the wheel's CycloneDX document: the package, and what it asks for, which is not in the wheel."""
+    """Return the wheel's CycloneDX document: the package, and what it asks for, which is not in the
+    wheel.
+    """
     own = f"pkg:pypi/{name}@{version}"
     needed = []
     for text in dependencies:
         needed_name = re.split(r"[^\w.-]", text)[0].lower()
         reference = f"pkg:pypi/{needed_name}"
-        needed.append({"type": "library", "bom-ref": reference, "name": needed_name, "purl": reference})
+        needed.append(
+            {"type": "library", "bom-ref": reference, "name": needed_name, "purl": reference}
+        )
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": {"type": "library", "bom-ref": own, "name": name, "version": version, "purl": own}},
+        "metadata": {
+            "component": {
+                "type": "library",
+                "bom-ref": own,
+                "name": name,
+                "version": version,
+                "purl": own,
+            }
+        },
         "components": needed,
         "dependencies": [{"ref": own, "dependsOn": [component["bom-ref"] for component in needed]}],
     }

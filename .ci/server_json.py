@@ -1,6 +1,8 @@
-"""The server.json that the MCP registry asks for, of the version in this checkout; SOURCE_URL names the repository.
+"""The server.json that the MCP registry asks for, of the version in this checkout; SOURCE_URL names
+the repository.
 
-The registry checks that the project's page on PyPI holds the same name: hatch_build.py writes it there.
+The registry checks that the project's page on PyPI holds the same name: hatch_build.py writes it
+there.
 """
 
 import json
@@ -18,19 +20,27 @@ SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schem
 
 
 def make_document(source: str) -> dict[str, object]:
-    """source: the address of a repository on GitHub, where the registry knows owners by their accounts."""
+    """source: the address of a repository on GitHub, where the registry knows owners by their
+    accounts.
+    """
     name = server_name(source)
     if not name:
-        raise SystemExit("SOURCE_URL must be https://github.com/OWNER/REPOSITORY: the registry knows owners by it")
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]["name"]
-    # Clients start `uvx`, these arguments, the identifier and then ours. Some add the version to the identifier
-    # (NAME@1.2.3), which uvx refuses beside --from.
+        raise SystemExit(
+            "SOURCE_URL must be https://github.com/OWNER/REPOSITORY: the registry knows owners by it"
+        )
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
+        "project"
+    ]["name"]
+    # Clients start `uvx`, these arguments, the identifier and then ours. Some add the version to
+    # the identifier (NAME@1.2.3), which uvx refuses beside --from.
     package = {
         "registryType": "pypi",
         "identifier": project,
         "version": __version__,
         "runtimeHint": "uvx",
-        "runtimeArguments": [{"type": "named", "name": "--with", "value": f"{project}[mcp]=={__version__}"}],
+        "runtimeArguments": [
+            {"type": "named", "name": "--with", "value": f"{project}[mcp]=={__version__}"}
+        ],
         "packageArguments": [{"type": "positional", "value": "mcp"}],
         "transport": {"type": "stdio"},
     }

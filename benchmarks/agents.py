@@ -1,6 +1,8 @@
-"""The server for agents: what its start costs, and a call of it against the same command started anew.
+"""The server for agents: what its start costs, and a call of it against the same command started
+anew.
 
-`python -m benchmarks.agents --nonsense 3000` says so many random lines to it instead, and whether it survived them.
+`python -m benchmarks.agents --nonsense 3000` says so many random lines to it instead, and whether
+it survived them.
 """
 
 import json
@@ -21,10 +23,17 @@ CALLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "checkpoint_status": ({}, ["status"]),
     "checkpoint_next": ({}, ["next"]),
     "checkpoint_resume": ({"skill": "build"}, ["resume", "build"]),
-    "checkpoint_update": ({"skill": "build", "replace": {"step": "one"}}, ["update", "build", "--step=one"]),
+    "checkpoint_update": (
+        {"skill": "build", "replace": {"step": "one"}},
+        ["update", "build", "--step=one"],
+    ),
     "checkpoint_validate": ({}, ["validate"]),
 }
-_HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
+_HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "benchmark", "version": "1"},
+}
 
 
 class Server:
@@ -32,7 +41,11 @@ class Server:
 
     def __init__(self, folder: str) -> None:
         self.process = subprocess.Popen(
-            [CHECKPOINT, "mcp"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [CHECKPOINT, "mcp"],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self.ask("hello", "initialize", _HELLO)
         self.say(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
@@ -45,7 +58,9 @@ class Server:
 
     def ask(self, known: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request; other messages are passed over."""
-        self.say(json.dumps({"jsonrpc": "2.0", "id": known, "method": method, "params": params}).encode())
+        self.say(
+            json.dumps({"jsonrpc": "2.0", "id": known, "method": method, "params": params}).encode()
+        )
         stdout: IO[bytes] = self.process.stdout  # type: ignore[assignment]  # it is a pipe
         while (message := json.loads(stdout.readline())).get("id") != known:
             pass
@@ -75,7 +90,9 @@ def main(words: list[str]) -> None:
         print_table("Starting", measure(starts, folder, ROUNDS))
         print("\n  wall clock of a call, milliseconds (median)     server   command line")
         for name, (asked, command) in CALLS.items():
-            print(f"  {name:44} {time_call(folder, name, asked):8.1f} {time_command(folder, command):14.1f}")
+            print(
+                f"  {name:44} {time_call(folder, name, asked):8.1f} {time_command(folder, command):14.1f}"
+            )
 
 
 def time_call(folder: str, tool: str, asked: dict[str, Any]) -> float:
@@ -94,7 +111,9 @@ def time_command(folder: str, words: list[str]) -> float:
     taken = list[float]()
     for _ in range(ROUNDS):
         begun = time.perf_counter()
-        subprocess.run([CHECKPOINT, *words, "--json"], cwd=folder, stdout=subprocess.DEVNULL, check=False)
+        subprocess.run(
+            [CHECKPOINT, *words, "--json"], cwd=folder, stdout=subprocess.DEVNULL, check=False
+        )
         taken.append(time.perf_counter() - begun)
     return statistics.median(taken) * 1000
 
@@ -102,7 +121,9 @@ def time_command(folder: str, words: list[str]) -> float:
 def survive(folder: str, count: int) -> str:
     """What became of a server that was told so many lines of nonsense."""
     server, chance = Server(folder), random.Random(7)  # noqa: S311 (a repeatable mess, no secret)
-    sense = json.dumps({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "checkpoint_show"}}).encode()
+    sense = json.dumps(
+        {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "checkpoint_show"}}
+    ).encode()
     for _ in range(count):
         noise = bytes(chance.choices(range(11, 256), k=chance.randrange(200)))
         server.say(chance.choice([noise, sense[: chance.randrange(len(sense))], sense]))

@@ -1,7 +1,8 @@
-"""What merges did to checkpoints, asked of histories full of merges; beside git reading the subjects.
+"""What merges did to checkpoints, asked of histories full of merges; beside git reading the
+subjects.
 
-`python -m benchmarks.audit` makes two: one in which both sides of every merge changed the same checkpoint, and one in
-which few did.
+`python -m benchmarks.audit` makes two: one in which both sides of every merge changed the same
+checkpoint, and one in which few did.
 """
 
 import copy
@@ -27,16 +28,28 @@ def main() -> None:
     """Print a table for each history."""
     for merges, one_in in CASES:
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True, env={**os.environ, **HERMETIC})
+            subprocess.run(
+                ["git", "init", "-q", "-b", "main"],
+                cwd=folder,
+                check=True,
+                env={**os.environ, **HERMETIC},
+            )
             stream = b"".join(list_commits(folder, merges, one_in))
             words = ["git", "fast-import", "--quiet"]
-            subprocess.run(words, cwd=folder, input=stream, check=True, env={**os.environ, **HERMETIC})
+            subprocess.run(
+                words, cwd=folder, input=stream, check=True, env={**os.environ, **HERMETIC}
+            )
             figures = measure(list_contenders(), folder, ROUNDS)
-        print_table(f"{merges:,} merges, one in {one_in} of which joined two versions of a checkpoint", figures)
+        print_table(
+            f"{merges:,} merges, one in {one_in} of which joined two versions of a checkpoint",
+            figures,
+        )
 
 
 def list_contenders() -> list[Contender]:
-    """The base, the audit of the whole history, and the explanation of every merge, which tells more."""
+    """The base, the audit of the whole history, and the explanation of every merge, which tells
+    more.
+    """
     return [
         Contender("git log --format=%s", ["git", "log", "--format=%s"]),
         Contender("git log --merges -p --cc", ["git", "log", "--merges", "-p", "--cc"]),
@@ -57,7 +70,9 @@ def list_commits(folder: str, merges: int, one_in: int) -> Iterator[bytes]:
         right["next_actions"] = [f"of the branch, {number}"]
         joined = number % one_in == 0
         mark = 2 + 3 * number
-        yield write_commit(mark, [tip], PATH if joined else "code", text_of(left) if joined else f"{number}\n")
+        yield write_commit(
+            mark, [tip], PATH if joined else "code", text_of(left) if joined else f"{number}\n"
+        )
         yield write_commit(mark + 1, [tip], PATH, text_of(right))
         text = text_of(right)
         if joined:

@@ -1,12 +1,14 @@
-"""Many clones that claim the same few checkpoints at once, and are killed meanwhile: never two holders, none for ever.
+"""Many clones that claim the same few checkpoints at once, and are killed meanwhile: never two
+holders, none for ever.
 
-    python -m benchmarks.claims                             50 clones x 20 claims of 5 names, a third of them killed
-    python -m benchmarks.claims --clones 20 --claims 5
-    python -m benchmarks.claims --worktrees                 linked work trees of one clone, without a remote
+    python -m benchmarks.claims                             50 clones x 20 claims of 5 names, a
+    third of them killed python -m benchmarks.claims --clones 20 --claims 5 python -m
+    benchmarks.claims --worktrees                 linked work trees of one clone, without a remote
 
-Every worker claims a name for a few seconds. Whoever is told that it holds it works for a moment, and releases it or
-leaves it to its end. A part of the commands is ended by SIGKILL at a random instant. Two that hold one name at the same
-time are a double holder. At the end a newcomer claims each name, and has to succeed within one lease and its margin.
+Every worker claims a name for a few seconds. Whoever is told that it holds it works for a moment,
+and releases it or leaves it to its end. A part of the commands is ended by SIGKILL at a random
+instant. Two that hold one name at the same time are a double holder. At the end a newcomer claims
+each name, and has to succeed within one lease and its margin.
 """
 
 import argparse
@@ -53,11 +55,18 @@ class Tally(NamedTuple):
     longest_wait: float
 
 
-def run(folder: Path, session: str, words: list[str], kill_after: float | None = None) -> tuple[int | None, str, str]:
+def run(
+    folder: Path, session: str, words: list[str], kill_after: float | None = None
+) -> tuple[int | None, str, str]:
     """The command's exit code, None where it was killed, and what it wrote."""
     env = {**environment(), "CHECKPOINT_SESSION": session}
     with subprocess.Popen(
-        [*COMMAND, *words], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, *words],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         try:
             out, err = process.communicate(timeout=kill_after)
@@ -86,7 +95,9 @@ class Fleet:
             name, session = f"part-{luck.randrange(NAMES)}", f"s{number}"
             kill = luck.uniform(0.02, 1.5) if luck.random() < self.kill_rate else None
             with self.turns:
-                code, out, err = run(folder, session, ["claim", name, "--for", f"{self.lease}s", "--json"], kill)
+                code, out, err = run(
+                    folder, session, ["claim", name, "--for", f"{self.lease}s", "--json"], kill
+                )
             start = time.time()
             with self.lock:
                 self.codes.append(code)
@@ -94,20 +105,30 @@ class Fleet:
             if code != 0:
                 time.sleep(luck.uniform(0, 0.3))
                 continue
-            until = time.mktime(time.strptime(json.loads(out)["claim"]["until"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+            until = (
+                time.mktime(time.strptime(json.loads(out)["claim"]["until"], "%Y-%m-%dT%H:%M:%SZ"))
+                - time.timezone
+            )
             time.sleep(luck.uniform(0, 0.5))
             end = time.time()  # the work is over before the release begins
             with self.lock:
                 self.spans.append(Span(name, f"{number}.{at}", start, min(end, until), until))
             if luck.random() < 0.8:
                 with self.turns:
-                    run(folder, session, ["release", name], luck.uniform(0.02, 1.0) if luck.random() < 0.2 else None)
+                    run(
+                        folder,
+                        session,
+                        ["release", name],
+                        luck.uniform(0.02, 1.0) if luck.random() < 0.2 else None,
+                    )
 
 
 def count_doubles(spans: list[Span]) -> int:
     """Pairs of one name's entries by different clones that overlap."""
     pairs = (
-        pair for name in {one.name for one in spans} for pair in combinations([s for s in spans if s.name == name], 2)
+        pair
+        for name in {one.name for one in spans}
+        for pair in combinations([s for s in spans if s.name == name], 2)
     )
     others = ((a, b) for a, b in pairs if a.holder.split(".")[0] != b.holder.split(".")[0])
     return sum(a.start < b.end and b.start < a.end for a, b in others)
@@ -127,14 +148,29 @@ def find_stuck(folder: Path, lease: int) -> tuple[int, float]:
 
 
 def measure(
-    folder: Path, clones: int, claims: int, kill_rate: float, lease: int, at_once: int, *, worktrees: bool
+    folder: Path,
+    clones: int,
+    claims: int,
+    kill_rate: float,
+    lease: int,
+    at_once: int,
+    *,
+    worktrees: bool,
 ) -> Tally:
     """A whole run in an empty folder."""
     with serve(folder) as address:
         places = make_clones(folder, address, 1 if worktrees else clones + 1)
         if worktrees:
             for number in range(clones):
-                git("worktree", "add", "-q", "-b", f"topic-{number}", str(folder / f"tree-{number}"), cwd=places[0])
+                git(
+                    "worktree",
+                    "add",
+                    "-q",
+                    "-b",
+                    f"topic-{number}",
+                    str(folder / f"tree-{number}"),
+                    cwd=places[0],
+                )
             places = [*(folder / f"tree-{number}" for number in range(clones)), places[0]]
         fleet, begun = Fleet(kill_rate, lease, at_once), time.monotonic()
         with ThreadPoolExecutor(clones) as pool:
@@ -145,22 +181,43 @@ def measure(
     codes = fleet.codes
     for error in fleet.errors[:5]:
         print(error.strip(), file=sys.stderr)
-    counts = (codes.count(0), codes.count(1), sum(code not in (0, 1, None) for code in codes), codes.count(None))
+    counts = (
+        codes.count(0),
+        codes.count(1),
+        sum(code not in (0, 1, None) for code in codes),
+        codes.count(None),
+    )
     return Tally(seconds, len(codes), *counts, count_doubles(fleet.spans), stuck, longest)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clones", type=int, default=50)
     parser.add_argument("--claims", type=int, default=20, help="of each clone")
-    parser.add_argument("--kill-rate", type=float, default=0.33, help="the part of claims that is killed")
-    parser.add_argument("--lease", type=int, default=30, help="in seconds; others may take it a tenth of that later")
-    parser.add_argument("--at-once", type=int, default=1000, help="commands, on a machine that others use too")
-    parser.add_argument("--worktrees", action="store_true", help="work trees of one clone in place of clones")
+    parser.add_argument(
+        "--kill-rate", type=float, default=0.33, help="the part of claims that is killed"
+    )
+    parser.add_argument(
+        "--lease", type=int, default=30, help="in seconds; others may take it a tenth of that later"
+    )
+    parser.add_argument(
+        "--at-once", type=int, default=1000, help="commands, on a machine that others use too"
+    )
+    parser.add_argument(
+        "--worktrees", action="store_true", help="work trees of one clone in place of clones"
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="checkpoint-claims-") as folder:
         tally = measure(
-            Path(folder), args.clones, args.claims, args.kill_rate, args.lease, args.at_once, worktrees=args.worktrees
+            Path(folder),
+            args.clones,
+            args.claims,
+            args.kill_rate,
+            args.lease,
+            args.at_once,
+            worktrees=args.worktrees,
         )
     for name, value in tally._asdict().items():
         print(f"{name:14}{value:.1f}" if isinstance(value, float) else f"{name:14}{value}")

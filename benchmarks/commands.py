@@ -1,9 +1,11 @@
-"""validate, status, next, prime and update over twelve checkpoints, against an interpreter that does nothing.
+"""validate, status, next, prime and update over twelve checkpoints, against an interpreter that
+does nothing.
 
-The repository is set up, as `checkpoint init` leaves it: without the merge driver each command asks git for its
-configuration. The checkpoints are committed, and each names a pull request, so that `next` has to know what is merged.
-Files named on the command line are measured in place of the generated ones: `python -m benchmarks.commands FILE...`.
-prime runs as a hook does, as JSON, when it was told once what is merged.
+The repository is set up, as `checkpoint init` leaves it: without the merge driver each command asks
+git for its configuration. The checkpoints are committed, and each names a pull request, so that
+`next` has to know what is merged. Files named on the command line are measured in place of the
+generated ones: `python -m benchmarks.commands FILE...`. prime runs as a hook does, as JSON, when it
+was told once what is merged.
 """
 
 import os
@@ -47,21 +49,31 @@ def main(paths: list[str]) -> None:
             subprocess.run(words, cwd=folder, check=True, env=env, stdout=subprocess.DEVNULL)
         figures = measure(list_contenders(), folder)
         if not paths:  # by itself, since the others would see a file that changes
-            update = Contender("checkpoint update", [CHECKPOINT, "update", "build", "--step=sprint-8"])
+            update = Contender(
+                "checkpoint update", [CHECKPOINT, "update", "build", "--step=sprint-8"]
+            )
             figures += measure([list_contenders()[0], update], folder)[1:]
-    print_table(f"Commands over {count} files, {size / 1000:.0f} KB together", figures, "" if paths else "commands")
+    print_table(
+        f"Commands over {count} files, {size / 1000:.0f} KB together",
+        figures,
+        "" if paths else "commands",
+    )
     if not paths:
         measure_many()
 
 
 def measure_many() -> None:
-    """Time `validate` over a thousand valid files, against a process that reads them and calls json.loads."""
+    """Time `validate` over a thousand valid files, against a process that reads them and calls
+    json.loads.
+    """
     with tempfile.TemporaryDirectory() as folder:
         for number in range(MANY):
             skill = f"skill-{number}"
             path = os.path.join(folder, ".checkpoints", f"{skill}.checkpoint.json")
             write_text(path, text_of(make_checkpoint(skill, folder, number % 90)))
-        subprocess.run(["git", "init", "-q"], cwd=folder, check=True, env={**os.environ, **HERMETIC})
+        subprocess.run(
+            ["git", "init", "-q"], cwd=folder, check=True, env={**os.environ, **HERMETIC}
+        )
         contenders = [
             Contender("read and json.loads", [sys.executable, "-c", _READ_ALL]),
             Contender("checkpoint validate", [CHECKPOINT, "validate"]),
@@ -88,7 +100,9 @@ def generate_files(folder: str) -> tuple[int, int]:
 
 
 def copy_files(paths: list[str], folder: str) -> tuple[int, int]:
-    """The named files under their own names (what stands before "__" is left out); their number and size."""
+    """The named files under their own names (what stands before "__" is left out); their number and
+    size.
+    """
     target = os.path.join(folder, ".checkpoints")
     os.makedirs(target)
     for path in paths:
@@ -100,7 +114,8 @@ def copy_files(paths: list[str], folder: str) -> tuple[int, int]:
 def list_contenders() -> list[Contender]:
     """The base and the four commands; findings in the named files are no failure."""
     commands = [
-        Contender(f"checkpoint {verb}", [CHECKPOINT, verb], codes=(0, 1)) for verb in ("validate", "status", "next")
+        Contender(f"checkpoint {verb}", [CHECKPOINT, verb], codes=(0, 1))
+        for verb in ("validate", "status", "next")
     ]
     hook = Contender("checkpoint prime", [CHECKPOINT, "prime", "--format=claude"])
     return [Contender("python -c pass", [sys.executable, "-c", "pass"]), *commands, hook]

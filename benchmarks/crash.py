@@ -1,25 +1,28 @@
-"""Deaths at every write: a command is stopped before each of its writes in turn, then the next command runs.
+"""Deaths at every write: a command is stopped before each of its writes in turn, then the next
+command runs.
 
     python -m benchmarks.crash                          every command, every way to die
     python -m benchmarks.crash update sync --ways kill names
     python -m benchmarks.crash --json crash.json        the figures as a file
 
-A write is any call that changes what is on the disk: a file opened for writing, written, flushed, renamed, linked or
-removed, a folder made, a git process that changes an index, a ref or the objects. The ways to die:
+A write is any call that changes what is on the disk: a file opened for writing, written, flushed,
+renamed, linked or removed, a folder made, a git process that changes an index, a ref or the
+objects. The ways to die:
 
     kill     the process ends before the call, as by SIGKILL
     torn     it ends in the middle: a write has written half of its bytes
     data     the power fails before the call: what was written and not flushed (fsync) is not there
     names    the power fails before the call: names whose folder was not flushed are as they were
     some     the same, but the disk has some of those names: which ones, chance decides
-    git      not the process, but a git that it started ends, before one of git's own calls (needs strace)
-    group    both end there
+    git      not the process, but a git that it started ends, before one of git's own calls (needs
+    strace) group    both end there
 
-After each death: every file has its content from before the command or from after it; if the command had acknowledged
-its write, the write is there; the next command answers as it would have without a death, and leaves no file behind
-that it would not have left. What git itself writes is git's to flush: where the process dies, a git process counts as
-one call. Where git dies, it may leave locks of the user's: the doctor has to name each of them, with the command that
-removes it, and the next command runs after that.
+After each death: every file has its content from before the command or from after it; if the
+command had acknowledged its write, the write is there; the next command answers as it would have
+without a death, and leaves no file behind that it would not have left. What git itself writes is
+git's to flush: where the process dies, a git process counts as one call. Where git dies, it may
+leave locks of the user's: the doctor has to name each of them, with the command that removes it,
+and the next command runs after that.
 """
 
 import argparse
@@ -66,19 +69,39 @@ _READING_GIT = frozenset(
             "diff-index",
             "diff-tree",
         ),
-        *("for-each-ref", "log", "ls-files", "ls-remote", "ls-tree", "merge-base", "merge-file", "merge-tree"),
+        *(
+            "for-each-ref",
+            "log",
+            "ls-files",
+            "ls-remote",
+            "ls-tree",
+            "merge-base",
+            "merge-file",
+            "merge-tree",
+        ),
         *("name-rev", "rev-list", "rev-parse", "show", "status", "var", "version", "--version"),
     )
 )
-# instants (-1: the second backup of one second), ids of points, digests, numbers of processes; whether init made the
-# folders above a file itself
+# instants (-1: the second backup of one second), ids of points, digests, numbers of processes;
+# whether init made the folders above a file itself
 _UNSTABLE = re.compile(
     r"\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d{8}[T_]\d{6}Z?(?:-\d\b)?|chk_\w+|\b[0-9a-f]{7,64}\b|\d{9,}"
     r"|\d+-[0-9a-f]{8}|\b(?:new|folders)=\d"
 )
-_GIT_OWN = ("objects", "logs", "index", "packed-refs", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "config")
+_GIT_OWN = (
+    "objects",
+    "logs",
+    "index",
+    "packed-refs",
+    "ORIG_HEAD",
+    "FETCH_HEAD",
+    "COMMIT_EDITMSG",
+    "config",
+)
 _MOST_SECONDS = 60
-_SHORT = 15  # seconds for a command whose git dies: a sync tries for minutes to push where a server's lock is left
+# seconds for a command whose git dies: a sync tries for minutes to push where a server's lock is
+# left
+_SHORT = 15
 _NONE = frozenset[str]()
 
 
@@ -91,15 +114,16 @@ class Death(NamedTuple):
 
 
 class Look(NamedTuple):
-    """contents: normalized path -> the normalized texts of all files of that name (two points of one second), of the
-    work tree. names: of everything else that is not git's own.
+    """contents: normalized path -> the normalized texts of all files of that name (two points of
+    one second), of the work tree. names: of everything else that is not git's own.
     """
 
     contents: Mapping[str, frozenset[str]]
     names: frozenset[str]
 
 
-# --- in the process that dies ---------------------------------------------------------------------------------------
+# --- in the process that dies
+# ---------------------------------------------------------------------------------------
 
 
 class _Disk:
@@ -108,9 +132,12 @@ class _Disk:
     def __init__(self, at: int, way: str, report: int) -> None:
         self.at, self.way, self.report = at, way, report
         self.calls = 0
-        self.unflushed: dict[int, tuple[str, int]] = {}  # inode -> (path, bytes of it that the disk has)
+        # inode -> (path, bytes of it that the disk has)
+        self.unflushed: dict[int, tuple[str, int]] = {}
         self.undo: list[tuple[str, Callable[[], None]]] = []  # (folder, what takes the name back)
-        self.real = {name: getattr(posix, name) for name in dir(posix) if callable(getattr(posix, name))}
+        self.real = {
+            name: getattr(posix, name) for name in dir(posix) if callable(getattr(posix, name))
+        }
 
     def count(self, what: str, half: Callable[[], object] | None = None) -> None:
         self.calls += 1
@@ -158,14 +185,20 @@ class _Disk:
         path = os.path.abspath(path)
         kept = None
         with contextlib.suppress(OSError):
-            kept = (Path(path).read_bytes(), os.stat(path).st_mode) if not os.path.islink(path) else None
+            kept = (
+                (Path(path).read_bytes(), os.stat(path).st_mode)
+                if not os.path.islink(path)
+                else None
+            )
         is_folder, link = os.path.isdir(path), os.readlink(path) if os.path.islink(path) else ""
 
         def take_back() -> None:
             if came_from:
                 self.real["rename"](path, came_from)
             elif kept is None and not link and not is_folder:
-                shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else self.real["unlink"](path)
+                shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else self.real[
+                    "unlink"
+                ](path)
             if is_folder and not os.path.isdir(path):
                 self.real["mkdir"](path)
             if link and not os.path.islink(path):
@@ -173,7 +206,9 @@ class _Disk:
             if kept is not None:
                 with contextlib.suppress(OSError):
                     self.real["unlink"](path)
-                descriptor = self.real["open"](path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, kept[1] & 0o7777)
+                descriptor = self.real["open"](
+                    path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, kept[1] & 0o7777
+                )
                 self.real["write"](descriptor, kept[0])
                 self.real["close"](descriptor)
 
@@ -191,8 +226,12 @@ def _instrument(disk: _Disk) -> None:
     real = disk.real
 
     def at(path: Any, folder: int | None = None) -> str:
-        name = os.fsdecode(path) if not isinstance(path, int) else os.readlink(f"/proc/self/fd/{path}")
-        return os.path.join(os.readlink(f"/proc/self/fd/{folder}") if folder is not None else os.getcwd(), name)
+        name = (
+            os.fsdecode(path) if not isinstance(path, int) else os.readlink(f"/proc/self/fd/{path}")
+        )
+        return os.path.join(
+            os.readlink(f"/proc/self/fd/{folder}") if folder is not None else os.getcwd(), name
+        )
 
     def open_(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         where = at(path, dir_fd)
@@ -224,7 +263,9 @@ def _instrument(disk: _Disk) -> None:
         disk.flush(descriptor)
 
     def moving(name: str) -> Callable[..., None]:
-        def move(src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+        def move(
+            src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+        ) -> None:
             before, after = at(src, src_dir_fd), at(dst, dst_dir_fd)
             disk.count(f"{name} {before} {after}")
             if os.path.lexists(before):
@@ -268,7 +309,10 @@ def _instrument(disk: _Disk) -> None:
     patched |= {"link": link, "symlink": symlink}
     patched |= {name: moving(name) for name in ("replace", "rename")}
     patched |= {name: naming(name) for name in ("unlink", "remove", "mkdir", "rmdir")}
-    patched |= {name: plainly(name) for name in ("chmod", "fchmod", "truncate", "ftruncate", "utime", "sendfile")}
+    patched |= {
+        name: plainly(name)
+        for name in ("chmod", "fchmod", "truncate", "ftruncate", "utime", "sendfile")
+    }
     for name, function in patched.items():
         for module in (os, posix):
             if hasattr(module, name):
@@ -306,7 +350,12 @@ def _instrument_streams(disk: _Disk) -> None:
         if not set(mode) & set("wax+"):
             return real_open(file, mode, buffering, encoding, errors, newline, closefd, opener)
         opener = opener or (lambda path, flags: os.open(path, flags, 0o666))
-        raw = Counted(file, mode.replace("b", "").replace("t", ""), closefd, None if isinstance(file, int) else opener)
+        raw = Counted(
+            file,
+            mode.replace("b", "").replace("t", ""),
+            closefd,
+            None if isinstance(file, int) else opener,
+        )
         if buffering == 0:
             return raw
         buffered = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
@@ -328,12 +377,15 @@ def _git_command(words: Sequence[str]) -> str:
         elif not word.startswith("-") or word == "--version":
             left = list(rest)
             is_reading = word in _READING_GIT or (word == "hash-object" and "-w" not in left)
-            is_reading |= word == "config" and any(one.startswith(("--get", "--list", "-l", "--null")) for one in left)
+            is_reading |= word == "config" and any(
+                one.startswith(("--get", "--list", "-l", "--null")) for one in left
+            )
             return "" if is_reading else word
     return ""
 
 
-# --- in the harness -------------------------------------------------------------------------------------------------
+# --- in the harness
+# -------------------------------------------------------------------------------------------------
 
 
 def run(
@@ -345,9 +397,9 @@ def run(
     folder: str = "repo",
     seconds: int = _MOST_SECONDS,
 ) -> tuple[int, str, int, str]:
-    """(exit code or minus the signal, what it printed, calls, what the last was). at: the call it dies at, 0 for none
-    of them, -1 for after the last. wrapper: of the git that it starts. folder: where it runs. seconds: after
-    which it is killed.
+    """(exit code or minus the signal, what it printed, calls, what the last was). at: the call it
+    dies at, 0 for none of them, -1 for after the last. wrapper: of the git that it starts. folder:
+    where it runs. seconds: after which it is killed.
     """
     reading, writing = os.pipe()
     printed = root.parent / "printed"
@@ -391,11 +443,18 @@ def _run_here(
         _instrument(disk)
         words = [word.replace("@ROOT@", str(cwd.parent)) for word in words]
         if "@AUTO@" in words:  # the newest point of an agent's hook
-            words = [word.replace("@AUTO@", f"auto-{(cwd / '.git' / REF).read_text()[:12]}") for word in words]
+            words = [
+                word.replace("@AUTO@", f"auto-{(cwd / '.git' / REF).read_text()[:12]}")
+                for word in words
+            ]
         if words[0] == "point":
             code = 0 if take(str(cwd), words[1]) else 1
         else:
-            code = merge_files(read_request(words[1:])) if words[0] == "driver" else run_checkpoint(words)
+            code = (
+                merge_files(read_request(words[1:]))
+                if words[0] == "driver"
+                else run_checkpoint(words)
+            )
         sys.stdout.flush()
         if at:
             disk.fail()
@@ -418,7 +477,9 @@ def look(root: Path) -> Look:
     for folder, folders, files in os.walk(root):
         here = os.path.relpath(folder, root)
         parts = here.split(os.sep)
-        inside = parts.index(".git") + 1 if ".git" in parts else 1 if parts[0].endswith(".git") else 0
+        inside = (
+            parts.index(".git") + 1 if ".git" in parts else 1 if parts[0].endswith(".git") else 0
+        )
         if inside and len(parts) == inside:
             folders[:] = [name for name in folders if name not in _GIT_OWN]
             files = [name for name in files if name not in _GIT_OWN]
@@ -428,7 +489,9 @@ def look(root: Path) -> Look:
             if inside or os.path.islink(path):
                 names.add(shown)
             else:
-                text = _UNSTABLE.sub("#", Path(path).read_bytes().decode("utf-8", "backslashreplace"))
+                text = _UNSTABLE.sub(
+                    "#", Path(path).read_bytes().decode("utf-8", "backslashreplace")
+                )
                 # a workflow's state is set in by one space before it is archived: the same JSON
                 contents[shown].add(textwrap.dedent(text) if text.startswith(" {") else text)
     return Look({path: frozenset(texts) for path, texts in contents.items()}, frozenset(names))
@@ -482,7 +545,9 @@ class Stage:
         code, said, _, what = run(self.verb.words, self.root, call, way)
         trouble = list(self._check_at_once(code, said))
         trouble += self._go_on()
-        return Death(self.verb.name, way, call, what.replace(str(self.root), ""), "; ".join(trouble))
+        return Death(
+            self.verb.name, way, call, what.replace(str(self.root), ""), "; ".join(trouble)
+        )
 
     def list_git_points(self) -> list[Point]:
         """Return the calls at which a git process of the command can die."""
@@ -501,7 +566,13 @@ class Stage:
         trouble = list(self._check_at_once(code, said, is_git_dead=True))
         trouble += self._follow_doctor()
         trouble += self._go_on()
-        return Death(self.verb.name, way, point.call, point.what.replace(str(self.root), ""), "; ".join(trouble))
+        return Death(
+            self.verb.name,
+            way,
+            point.call,
+            point.what.replace(str(self.root), ""),
+            "; ".join(trouble),
+        )
 
     def _follow_doctor(self) -> Iterator[str]:
         """Remove the user's locks as the doctor says, some minutes later."""
@@ -519,7 +590,8 @@ class Stage:
                 continue
             for finding in findings:
                 if finding["code"] == "clone/stale-lock":
-                    subprocess.run(finding["hint"].removeprefix("remove it: "), shell=True, check=False)  # noqa: S602
+                    typed = finding["hint"].removeprefix("remove it: ")
+                    subprocess.run(typed, shell=True, check=False)  # noqa: S602 - as a user would paste it
         if left := [str(path.relative_to(self.root)) for path in users if path.exists()]:
             yield f"the doctor names no {', '.join(left)}"
 
@@ -535,7 +607,8 @@ class Stage:
         seen = look(self.root)
         now = seen.contents
         allowed = {
-            path: _NONE.union(*(one.get(path, _NONE) for one in (before, after))) for path in {**before, **after}
+            path: _NONE.union(*(one.get(path, _NONE) for one in (before, after)))
+            for path in {**before, **after}
         }
         for path, texts in now.items():
             if path in allowed and not texts <= allowed[path] and not self.verb.may_differ(path):
@@ -544,7 +617,9 @@ class Stage:
             is_moved = self.verb.moves and before[path] in now.values()
             if not is_moved:
                 yield f"{path} is gone"
-        is_acknowledged = code == self.expected.code or (code < 0 and self.verb.says and self.verb.says in said)
+        is_acknowledged = code == self.expected.code or (
+            code < 0 and self.verb.says and self.verb.says in said
+        )
         if is_acknowledged:
             for path, texts in after.items():
                 if now.get(path) != texts and not self.verb.may_differ(path):
@@ -552,7 +627,9 @@ class Stage:
             for path in before.keys() - after.keys():
                 if path in now:
                     yield f"acknowledged, and {path} is still there"
-            kept = {path for path in self.expected.after.names if "/.git/checkpoint-restore/#" in path}
+            kept = {
+                path for path in self.expected.after.names if "/.git/checkpoint-restore/#" in path
+            }
             if lost := kept - seen.names:
                 yield f"acknowledged, and the store has lost {', '.join(sorted(lost))}"
         elif code >= 0 and not (is_git_dead and code in (1, 2)):
@@ -561,14 +638,25 @@ class Stage:
     def _check_then(self) -> Iterator[str]:
         seen = [self.expected.before, self.expected.after, *self.expected.then]
         now = look(self.root)
-        left = (now.names | now.contents.keys()) - {name for one in seen for name in (*one.names, *one.contents)}
+        left = (now.names | now.contents.keys()) - {
+            name for one in seen for name in (*one.names, *one.contents)
+        }
         left -= {path for path in left if self.verb.may_differ(path) and not path.endswith(".tmp")}
         if left:
             yield f"left behind: {', '.join(sorted(left))}"
         for path, texts in now.contents.items():
             known = _NONE.union(*(one.contents.get(path, _NONE) for one in seen))
-            is_added = self.verb.adds and "/#/" in path and self.expected.after.contents.get(path, _NONE) <= texts
-            if path not in left and not texts <= known and not is_added and not self.verb.may_differ(path):
+            is_added = (
+                self.verb.adds
+                and "/#/" in path
+                and self.expected.after.contents.get(path, _NONE) <= texts
+            )
+            if (
+                path not in left
+                and not texts <= known
+                and not is_added
+                and not self.verb.may_differ(path)
+            ):
                 yield f"then {path} has {_show(texts - known)}"
         for repo in (self.root / "repo", *self.root.glob("*.git")) if self.verb.uses_git else ():
             fsck = ["git", "fsck", "--connectivity-only", "--no-dangling"]
@@ -580,11 +668,15 @@ class Stage:
 def load_package() -> None:
     """Everything that a forked command would import is loaded once."""
     for module in pkgutil.walk_packages(checkpoint_git.__path__, "checkpoint_git."):
-        if ".mcp" not in module.name and not module.name.endswith(("__main__", "driver", "textconv")):
+        if ".mcp" not in module.name and not module.name.endswith(
+            ("__main__", "driver", "textconv")
+        ):
             importlib.import_module(module.name)
 
 
-def run_deaths(verb: Verb, ways: Sequence[str], base: Path, every: int = 1, begin: int = 1) -> Iterator[Death]:
+def run_deaths(
+    verb: Verb, ways: Sequence[str], base: Path, every: int = 1, begin: int = 1
+) -> Iterator[Death]:
     stage = Stage(verb, base)
     for way in (way for way in ways if way in verb.ways):
         for call in (*range(begin, stage.calls + 1, every), -1):
@@ -605,12 +697,20 @@ def _run_verb(task: tuple[str, Sequence[str], Path, int, int]) -> tuple[str, int
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verbs", nargs="*", help=f"default: all of {', '.join(verb.name for verb in VERBS)}")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "verbs", nargs="*", help=f"default: all of {', '.join(verb.name for verb in VERBS)}"
+    )
     parser.add_argument("--ways", nargs="+", choices=(*WAYS, *GIT_WAYS), default=list(WAYS))
     parser.add_argument("--every", type=int, default=1, help="only every nth call")
-    parser.add_argument("--seed", type=int, help="begin at another call, and take the commands in another order")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many commands at once")
+    parser.add_argument(
+        "--seed", type=int, help="begin at another call, and take the commands in another order"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="how many commands at once"
+    )
     parser.add_argument("--folder", help="work in this one, such as /dev/shm")
     parser.add_argument("--json", help="write the figures to this file")
     args = parser.parse_args()
@@ -622,7 +722,10 @@ def main() -> int:
     begins = [1 if args.seed is None else luck.randint(1, args.every) for _ in chosen]
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         os.environ.update(HERMETIC | {"HOME": folder})
-        tasks = [(name, args.ways, Path(folder), begin, args.every) for name, begin in zip(chosen, begins, strict=True)]
+        tasks = [
+            (name, args.ways, Path(folder), begin, args.every)
+            for name, begin in zip(chosen, begins, strict=True)
+        ]
         with multiprocessing.get_context("fork").Pool(args.jobs, maxtasksperchild=1) as pool:
             for name, count, trouble in pool.imap_unordered(_run_verb, tasks, 1):
                 deaths[name] = count
@@ -632,7 +735,11 @@ def main() -> int:
                 print(f"{name}: {count} deaths", flush=True)
     print(f"{deaths.total()} deaths, {len(found)} with trouble")
     if args.json:
-        figures = {"deaths": dict(deaths), "total": deaths.total(), "trouble": [one._asdict() for one in found]}
+        figures = {
+            "deaths": dict(deaths),
+            "total": deaths.total(),
+            "trouble": [one._asdict() for one in found],
+        }
         Path(args.json).write_text(json.dumps(figures, indent=2) + "\n")
     return bool(found)
 

@@ -1,4 +1,6 @@
-"""Deaths inside git: a `git` on PATH runs one of a command's git processes under strace, which kills it there."""
+"""Deaths inside git: a `git` on PATH runs one of a command's git processes under strace, which
+kills it there.
+"""
 
 import os
 import re
@@ -36,7 +38,9 @@ exit "$code"
 
 
 class Point(NamedTuple):
-    """process: which git process of the command, from 1. call: which of its calls of that name, from 1."""
+    """process: which git process of the command, from 1. call: which of its calls of that name,
+    from 1.
+    """
 
     process: int
     name: str
@@ -76,7 +80,9 @@ class Wrapper:
         (self.folder / "wanted").write_text(f"{wanted} {os.getpid()}\n")
 
     def list_points(self, root: Path) -> list[Point]:
-        """Return the calls below a folder that change it, of the processes that ran since `record`."""
+        """Return the calls below a folder that change it, of the processes that ran since
+        `record`.
+        """
         found = list[Point]()
         for trace in self.folder.glob("trace.*"):
             found += _read_trace(trace, int(trace.suffix[1:]), str(root))
@@ -105,7 +111,9 @@ def _is_change(name: str, rest: str, root: str) -> bool:
 
 
 def list_locks(root: Path) -> tuple[list[Path], list[Path]]:
-    """Return the locks that git's death left: those on what only checkpoint-git writes, and the user's."""
+    """Return the locks that git's death left: those on what only checkpoint-git writes, and the
+    user's.
+    """
     own, users = list[Path](), list[Path]()
     for path in sorted((*root.rglob("*.lock"), *root.rglob("packed-refs.new"))):
         _, mark, inside = path.relative_to(root).as_posix().partition(".git/")

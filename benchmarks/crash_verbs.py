@@ -1,4 +1,6 @@
-"""The commands that are stopped at each of their writes, each with the repository that it works in."""
+"""The commands that are stopped at each of their writes, each with the repository that it works
+in.
+"""
 
 import contextlib
 import json
@@ -21,8 +23,9 @@ Words = Sequence[str]
 
 
 class Verb(NamedTuple):
-    """prepare: fills an empty folder, in which `repo` is where the command runs. then: what runs after its death, the
-    last of them is looked at. says: printed when the write is acknowledged. codes: of the command without a death.
+    """prepare: fills an empty folder, in which `repo` is where the command runs. then: what runs
+    after its death, the last of them is looked at. says: printed when the write is acknowledged.
+    codes: of the command without a death.
     """
 
     name: str
@@ -70,7 +73,12 @@ def make_project(root: Path, **changes: Any) -> None:
 
 
 def make_question(root: Path) -> None:
-    question = {"id": "b1", "description": "Which region?", "needs": "user_decision", "since": "2026-03-01T08:00:00Z"}
+    question = {
+        "id": "b1",
+        "description": "Which region?",
+        "needs": "user_decision",
+        "since": "2026-03-01T08:00:00Z",
+    }
     make_project(root, blockers=[question])
 
 
@@ -82,7 +90,11 @@ def make_blocked(root: Path) -> None:
 def make_long(root: Path) -> None:
     merged = [{"number": number, "title": f"Change {number}"} for number in range(1, 40)]
     decisions = [f"Decision {number}" for number in range(60)]
-    primer = {"key_decisions": decisions, "generated_files": ["docs/plan.md"], "user_preferences": []}
+    primer = {
+        "key_decisions": decisions,
+        "generated_files": ["docs/plan.md"],
+        "user_preferences": [],
+    }
     make_project(root, context_primer=primer, skill_state={"merged_prs": merged})
 
 
@@ -98,7 +110,9 @@ def run_self(cwd: Path, *words: str) -> None:
 def run_module(cwd: Path, *words: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     done = [sys.executable, "-m", *words]
-    subprocess.run(done, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    subprocess.run(
+        done, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
 
 
 def make_set_up(root: Path) -> None:
@@ -143,7 +157,9 @@ def make_change(root: Path) -> None:
     put(root / "repo", "docs/plan.md", "the plan, changed\n")
 
 
-def make_point(kind: str, then: Callable[[Path], None] = lambda repo: None) -> Callable[[Path], None]:
+def make_point(
+    kind: str, then: Callable[[Path], None] = lambda repo: None
+) -> Callable[[Path], None]:
     def make(root: Path) -> None:
         make_project(root)
         repo = root / "repo"
@@ -182,10 +198,18 @@ def make_conflict(root: Path) -> None:
     repo = root / "repo"
     commit(repo, "set up")
     git(repo, "checkout", "-q", "-b", "side")
-    put(repo, SKILL, checkpoint_text(status="blocked", phase="theirs", updated_at="2026-03-02T09:30:00Z"))
+    put(
+        repo,
+        SKILL,
+        checkpoint_text(status="blocked", phase="theirs", updated_at="2026-03-02T09:30:00Z"),
+    )
     commit(repo, "side")
     git(repo, "checkout", "-q", "main")
-    put(repo, SKILL, checkpoint_text(status="complete", phase="ours", updated_at="2026-03-02T09:30:00Z"))
+    put(
+        repo,
+        SKILL,
+        checkpoint_text(status="complete", phase="ours", updated_at="2026-03-02T09:30:00Z"),
+    )
     commit(repo, "main")
     subprocess.run(["git", "merge", "-q", "side"], cwd=repo, capture_output=True, check=False)
 
@@ -221,7 +245,11 @@ def make_behind(root: Path) -> None:
 
 def make_contradicting(root: Path) -> None:
     make_clones(root)
-    put(root / "repo", SKILL, checkpoint_text(step="ours", phase="ours", updated_at="2026-03-03T09:30:00Z"))
+    put(
+        root / "repo",
+        SKILL,
+        checkpoint_text(step="ours", phase="ours", updated_at="2026-03-03T09:30:00Z"),
+    )
 
 
 def make_broken_setup(root: Path) -> None:
@@ -281,7 +309,15 @@ def make_database_point(root: Path) -> None:
     import sqlite3
 
     make_database(root)
-    run_self(root / "repo", "restore-point", "create", "--database", "sqlite:///data.db", "--reason", "before")
+    run_self(
+        root / "repo",
+        "restore-point",
+        "create",
+        "--database",
+        "sqlite:///data.db",
+        "--reason",
+        "before",
+    )
     with contextlib.closing(sqlite3.connect(root / "repo/data.db")) as connection:
         connection.execute("delete from t")
         connection.commit()
@@ -290,7 +326,9 @@ def make_database_point(root: Path) -> None:
 def make_expired_point(root: Path) -> None:
     make_project(root)
     put(root / "repo", "src/a.txt", "a\n")
-    run_self(root / "repo", "restore-point", "create", "src", "--reason", "before", "--expiry", "1s")
+    run_self(
+        root / "repo", "restore-point", "create", "src", "--reason", "before", "--expiry", "1s"
+    )
     time.sleep(1.1)
 
 
@@ -306,15 +344,38 @@ def make_lossy_merge(root: Path) -> None:
     repo = root / "repo"
     for branch, decision in (("side", "Theirs"), ("main", "Ours")):
         git(repo, "checkout", "-q", "-B", branch, "HEAD" if branch == "side" else "main")
-        primer = {"key_decisions": [decision], "generated_files": ["docs/plan.md"], "user_preferences": []}
+        primer = {
+            "key_decisions": [decision],
+            "generated_files": ["docs/plan.md"],
+            "user_preferences": [],
+        }
         put(repo, SKILL, checkpoint_text(context_primer=primer))
         commit(repo, decision)
     git(repo, "merge", "-q", "-s", "ours", "-m", "merge", "side")
 
 
-_RECORD = ("pipeline", "write", "--base", "@ROOT@/repo/records", "--ticket-id", TICKET, "--run-id", SHORT_RUN)
-_PAYLOAD = json.dumps({"iteration_count": 2, "issue_fingerprints": ["foo:12"], "last_clean_sha": "a1b2c3d"})
-_WRITE: Words = (*_RECORD, "--phase", "local_review", "--payload", _PAYLOAD, "--timestamp", "2026-03-02T09:30:00Z")
+_RECORD = (
+    "pipeline",
+    "write",
+    "--base",
+    "@ROOT@/repo/records",
+    "--ticket-id",
+    TICKET,
+    "--run-id",
+    SHORT_RUN,
+)
+_PAYLOAD = json.dumps(
+    {"iteration_count": 2, "issue_fingerprints": ["foo:12"], "last_clean_sha": "a1b2c3d"}
+)
+_WRITE: Words = (
+    *_RECORD,
+    "--phase",
+    "local_review",
+    "--payload",
+    _PAYLOAD,
+    "--timestamp",
+    "2026-03-02T09:30:00Z",
+)
 _WRITE = (*_WRITE, "--repo-commit-map", '{"web": "a1b2c3d"}', "--artifact-paths", '["src/foo.py"]')
 _REPAIR: Words = ("memory", "doctor", "--fix", "--yes")
 _NOTE = (("note", "build", "And then"),)
@@ -327,20 +388,40 @@ _POINT = ("restore-point", "create", "src")
 _BACK: Words = ("restore-point", "rollback", "latest")
 _AUTO: Words = ("restore-point", "rollback", "@AUTO@")
 _STATE_POINT: Words = ("restore-point", "create", "--state", "run=state.json", "--reason", "before")
-_DATABASE: Words = ("restore-point", "create", "--database", "sqlite:///data.db", "--reason", "before")
+_DATABASE: Words = (
+    "restore-point",
+    "create",
+    "--database",
+    "sqlite:///data.db",
+    "--reason",
+    "before",
+)
 _POINT_OF_DOCS: Words = ("restore-point", "create", "docs")
 _EXPIRED: Words = ("restore-point", "gc", "--expired")
 _TURN = (("point", "s end of a turn"),)
 _FRESH: Words = ("workflow", "resume", "--fresh")
 _COPIES = ("./graph.jsonl.broken-",)  # each repair keeps a copy
 _SAVED: Words = ("workflow", "save", "--note", "after")
-_AGENTS: Words = ("init", "--agent", "claude,codex,gemini,cursor,generic", "--agent-guard", "--ci", "gitlab")
+_AGENTS: Words = (
+    "init",
+    "--agent",
+    "claude,codex,gemini,cursor,generic",
+    "--agent-guard",
+    "--ci",
+    "gitlab",
+)
 _PATTERNS: Words = ("init", "data/*.json", "--schema", "schema.json")
 _DRIVER: Words = ("driver", ".merge_file_O", ".merge_file_A", ".merge_file_B", "7", SKILL)
 _WHEN = "2026-03-02T09:00:00Z"
 VERBS = (
     Verb("update", ("update", "build", "--step=sprint-3"), make_project, _NOTE, "build"),
-    Verb("start", ("update", "fresh", "--next+=Begin"), make_project, (("update", "fresh", "--next+=Begin"),), "fresh"),
+    Verb(
+        "start",
+        ("update", "fresh", "--next+=Begin"),
+        make_project,
+        (("update", "fresh", "--next+=Begin"),),
+        "fresh",
+    ),
     Verb("note", ("note", "build", "Use SQLite"), make_project, _NOTE, "build"),
     Verb("decide", ("decide", "build", "eu-west"), make_question, _NOTE, "build"),
     Verb("done", ("done", "build"), make_project, _NOTE, "build"),
@@ -348,13 +429,30 @@ VERBS = (
     Verb("reset", ("reset", "build"), make_project, (("update", "build", "--next+=Begin"),)),
     Verb("rotate", ("rotate",), make_long, (("rotate",),)),
     Verb("init", ("init",), make_project, (("init",),)),
-    Verb("init agents", ("init", "--agent", "claude", "--ci", "github"), make_set_up, (("init", "--agent", "claude"),)),
+    Verb(
+        "init agents",
+        ("init", "--agent", "claude", "--ci", "github"),
+        make_set_up,
+        (("init", "--agent", "claude"),),
+    ),
     Verb("uninstall", ("uninstall",), make_set_up, (("uninstall",),)),
     Verb("sync", ("sync",), make_clones, (("sync",),), uses_git=True),
-    Verb("sync branch", ("sync", "--branch", "states"), make_clones, (("sync", "--branch", "states"),), uses_git=True),
+    Verb(
+        "sync branch",
+        ("sync", "--branch", "states"),
+        make_clones,
+        (("sync", "--branch", "states"),),
+        uses_git=True,
+    ),
     Verb("pipeline write", _WRITE, make_records, (_WRITE,)),
     Verb("workflow start", _START, make_project, (_START,), loose=_STATE),
-    Verb("workflow advance", ("workflow", "advance", "--yes"), make_workflow, (("workflow", "save"),), loose=_STATE),
+    Verb(
+        "workflow advance",
+        ("workflow", "advance", "--yes"),
+        make_workflow,
+        (("workflow", "save"),),
+        loose=_STATE,
+    ),
     Verb(
         "restore create",
         (*_POINT, "--type", "git_stash"),
@@ -364,7 +462,13 @@ VERBS = (
         loose=_LOG,
     ),
     Verb("restore first", _POINT_OF_DOCS, make_change, (_POINT_OF_DOCS,), "go back", loose=_LOG),
-    Verb("restore backup", (*_POINT, "--type", "file_backup"), make_point("file_backup"), (_POINT,), loose=_LOG),
+    Verb(
+        "restore backup",
+        (*_POINT, "--type", "file_backup"),
+        make_point("file_backup"),
+        (_POINT,),
+        loose=_LOG,
+    ),
     Verb(
         "restore rollback",
         ("restore-point", "rollback", "latest"),
@@ -389,13 +493,21 @@ VERBS = (
         loose=_LOG,
     ),
     Verb("memory doctor fix", _REPAIR, make_broken_graph, (_REPAIR,), loose=_COPIES),
-    Verb("resolve", ("resolve", "--take", "theirs"), make_conflict, (("resolve", "--take", "theirs"),), uses_git=True),
+    Verb(
+        "resolve",
+        ("resolve", "--take", "theirs"),
+        make_conflict,
+        (("resolve", "--take", "theirs"),),
+        uses_git=True,
+    ),
     Verb("doctor fix", ("doctor", "--fix"), make_moved_file, (("doctor", "--fix"),), codes=(0, 1)),
     Verb("report", ("report",), make_project, (("report",),), codes=(0, 1)),
     Verb("ask", ("ask", "build", "Which?"), make_project, _NOTE, "build"),
     Verb("block", ("block", "build", "No account"), make_project, _NOTE, "build"),
     Verb("drop", ("drop", "build", "--why", "Not needed"), make_project, _NOTE, "build"),
-    Verb("claim", ("claim", "build"), make_clones, (("claim", "build"),), "is yours", uses_git=True),
+    Verb(
+        "claim", ("claim", "build"), make_clones, (("claim", "build"),), "is yours", uses_git=True
+    ),
     Verb(
         "claim here",
         ("claim", "build", "--remote", "."),
@@ -404,12 +516,44 @@ VERBS = (
         "is yours",
         uses_git=True,
     ),
-    Verb("release", ("release", "build"), make_claimed, (("release", "build"),), "is released", uses_git=True),
-    Verb("release here", ("release", "build"), make_local_claim, (("release", "build"),), "is released", uses_git=True),
+    Verb(
+        "release",
+        ("release", "build"),
+        make_claimed,
+        (("release", "build"),),
+        "is released",
+        uses_git=True,
+    ),
+    Verb(
+        "release here",
+        ("release", "build"),
+        make_local_claim,
+        (("release", "build"),),
+        "is released",
+        uses_git=True,
+    ),
     Verb("sync behind", ("sync",), make_behind, (("sync",),), uses_git=True),
-    Verb("sync only", ("sync", "--only", "build"), make_clones, (("sync", "--only", "build"),), uses_git=True),
-    Verb("sync take", ("sync", "--take", "ours"), make_contradicting, (("sync", "--take", "ours"),), uses_git=True),
-    Verb("doctor fix all", ("doctor", "--fix"), make_broken_setup, (("doctor", "--fix"),), codes=(0, 1)),
+    Verb(
+        "sync only",
+        ("sync", "--only", "build"),
+        make_clones,
+        (("sync", "--only", "build"),),
+        uses_git=True,
+    ),
+    Verb(
+        "sync take",
+        ("sync", "--take", "ours"),
+        make_contradicting,
+        (("sync", "--take", "ours"),),
+        uses_git=True,
+    ),
+    Verb(
+        "doctor fix all",
+        ("doctor", "--fix"),
+        make_broken_setup,
+        (("doctor", "--fix"),),
+        codes=(0, 1),
+    ),
     Verb("init schemas", ("init", "--schemas"), make_set_up, (("init", "--schemas"),)),
     Verb("init patterns", _PATTERNS, make_other_json, (_PATTERNS,)),
     Verb("init framework", ("init",), make_framework, (("init",),)),
@@ -418,10 +562,22 @@ VERBS = (
     Verb("restore state", _STATE_POINT, make_state, (_STATE_POINT,), loose=_LOG),
     Verb("restore database", _DATABASE, make_database, (_DATABASE,), loose=_LOG),
     Verb(
-        "restore rollback database", _BACK, make_database_point, (_BACK, _POINT_OF_DOCS), loose=(*_LOG, "repo/data.db")
+        "restore rollback database",
+        _BACK,
+        make_database_point,
+        (_BACK, _POINT_OF_DOCS),
+        loose=(*_LOG, "repo/data.db"),
     ),
-    Verb("restore gc expired", _EXPIRED, make_expired_point, (_EXPIRED,), loose=_LOG, uses_git=True),
-    Verb("restore drop", ("restore-point", "drop", "latest"), make_point("file_backup"), (_POINT,), loose=_LOG),
+    Verb(
+        "restore gc expired", _EXPIRED, make_expired_point, (_EXPIRED,), loose=_LOG, uses_git=True
+    ),
+    Verb(
+        "restore drop",
+        ("restore-point", "drop", "latest"),
+        make_point("file_backup"),
+        (_POINT,),
+        loose=_LOG,
+    ),
     Verb(
         "restore operation",
         (*_BACK, "--operation"),
@@ -431,7 +587,13 @@ VERBS = (
         uses_git=True,
     ),
     *(
-        Verb(f"workflow task {words[0]}", ("workflow", "task", *words), make_tasks(*tasks), (_SAVED,), loose=_STATE)
+        Verb(
+            f"workflow task {words[0]}",
+            ("workflow", "task", *words),
+            make_tasks(*tasks),
+            (_SAVED,),
+            loose=_STATE,
+        )
         for words, tasks in (
             (("add", "t2"), (task(),)),
             (("start", "t1"), (task(),)),
@@ -453,15 +615,26 @@ VERBS = (
         )
     ),
     Verb("workflow archive", ("workflow", "archive"), make_workflow, (_START,), loose=_STATE),
-    Verb("workflow fresh", _FRESH, make_workflow, (_START,), loose=_STATE, moves=True, codes=(0, 1)),
+    Verb(
+        "workflow fresh", _FRESH, make_workflow, (_START,), loose=_STATE, moves=True, codes=(0, 1)
+    ),
     Verb("pipeline first", _WRITE, make_project, (_WRITE,)),
     Verb("agent points first", ("point", "s before Edit"), make_project, _TURN, uses_git=True),
     Verb("agent points", ("point", "s before Bash"), make_turn, _TURN, uses_git=True),
     Verb("agent points end", ("point", "s end of a turn"), make_turn, _TURN, uses_git=True),
-    Verb("agent points back", _AUTO, make_turn, (_AUTO, _POINT), uses_git=True, loose=_LOG, adds=True),
+    Verb(
+        "agent points back", _AUTO, make_turn, (_AUTO, _POINT), uses_git=True, loose=_LOG, adds=True
+    ),
     Verb("unblock", ("unblock", "build", "No account"), make_blocked, _NOTE, "build"),
     Verb("driver", _DRIVER, make_driver_files, (("hook", "post-commit"),), ways=("kill", "torn")),
-    Verb("audit fix", ("audit", "--fix"), make_lossy_merge, (("audit", "--fix"),), uses_git=True, codes=(0, 1)),
+    Verb(
+        "audit fix",
+        ("audit", "--fix"),
+        make_lossy_merge,
+        (("audit", "--fix"),),
+        uses_git=True,
+        codes=(0, 1),
+    ),
     Verb("status", ("status",), make_clones, (("status",),), codes=(0, 1)),
     Verb("doctor", ("doctor",), make_set_up, (("doctor",),), codes=(0, 1)),
     Verb("prime", ("prime",), make_set_up, (("prime",),), codes=(0, 1)),

@@ -1,7 +1,8 @@
-"""`checkpoint doctor` over many checkpoints and a long history, beside git reading the subjects and files being read.
+"""`checkpoint doctor` over many checkpoints and a long history, beside git reading the subjects and
+files being read.
 
-`python -m benchmarks.doctor 10000 100000` names how many checkpoints and commits; it takes some minutes and 300 MB.
-Peaks are those of the process itself, git's apart.
+`python -m benchmarks.doctor 10000 100000` names how many checkpoints and commits; it takes some
+minutes and 300 MB. Peaks are those of the process itself, git's apart.
 """
 
 import os
@@ -46,7 +47,9 @@ def print_peaks(folder: str, files: int, commits: int) -> None:
     contenders = [Contender(" ".join(each), [CHECKPOINT, *each]) for each in words]
     contenders = [*contenders, *list_contenders()[2:]]
     figures = measure(contenders, folder, rounds=1)
-    figures = [add_peak(one, contender, folder) for one, contender in zip(figures, contenders, strict=True)]
+    figures = [
+        add_peak(one, contender, folder) for one, contender in zip(figures, contenders, strict=True)
+    ]
     print_table("Their memory", figures, "memory" if (files, commits) == SIZES else "")
 
 
@@ -88,7 +91,9 @@ def _read_high_water(process: int) -> int:
 
 
 def make_repository(folder: str, files: int, commits: int) -> None:
-    """A repository with a history that ends now, and checkpoints written an hour ago whose files are there."""
+    """A repository with a history that ends now, and checkpoints written an hour ago whose files
+    are there.
+    """
     run(folder, "init", "-q", "-b", "main")
     end = int(time.time()) - 60
     words = ["git", "-C", folder, "fast-import", "--quiet"]
@@ -104,21 +109,33 @@ def make_repository(folder: str, files: int, commits: int) -> None:
 
 
 def write_checkpoints(stream: IO[bytes], folder: str, files: int, commits: int, end: int) -> None:
-    """One commit with all checkpoints, about 5 KB each; next actions wait for pull requests that nobody merged yet."""
-    stream.write(b"commit refs/heads/main\ncommitter Ada <ada@example.org> %d +0000\ndata 5\nState\n" % end)
+    """One commit with all checkpoints, about 5 KB each; next actions wait for pull requests that
+    nobody merged yet.
+    """
+    stream.write(
+        b"commit refs/heads/main\ncommitter Ada <ada@example.org> %d +0000\ndata 5\nState\n" % end
+    )
     for number in range(files):
         name = f"skill-{number:05}"
         document = make_checkpoint(name, folder, number % 90)
-        document["created_at"], document["updated_at"] = stamp(end - PACE * commits), stamp(end - 3_600)
-        document["context_primer"]["key_decisions"] = document["context_primer"]["key_decisions"][:8]
-        document["context_primer"]["generated_files"] = [f"src/{(number + at) % 9}/{at}.py" for at in range(3)]
+        document["created_at"], document["updated_at"] = (
+            stamp(end - PACE * commits),
+            stamp(end - 3_600),
+        )
+        document["context_primer"]["key_decisions"] = document["context_primer"]["key_decisions"][
+            :8
+        ]
+        document["context_primer"]["generated_files"] = [
+            f"src/{(number + at) % 9}/{at}.py" for at in range(3)
+        ]
         document["skill_state"]["run_history"] = document["skill_state"]["run_history"][:5]
         document["skill_state"]["merged_prs"] = document["skill_state"]["merged_prs"][:5]
         document["recently_done"] = []
         document["next_actions"] = ["Write the next part", f"Get #{commits + number} merged"]
         data = text_of(document).encode()
         stream.write(
-            b"M 100644 inline .checkpoints/%s.checkpoint.json\ndata %d\n%s\n" % (name.encode(), len(data), data)
+            b"M 100644 inline .checkpoints/%s.checkpoint.json\ndata %d\n%s\n"
+            % (name.encode(), len(data), data)
         )
 
 

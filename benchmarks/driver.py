@@ -1,4 +1,6 @@
-"""The merge driver as a whole process: a clean merge of 16 KB, against an interpreter that does nothing."""
+"""The merge driver as a whole process: a clean merge of 16 KB, against an interpreter that does
+nothing.
+"""
 
 import os
 import shutil
@@ -59,7 +61,9 @@ def list_contenders(folder: str) -> list[Contender]:
     ]
     node = shutil.which("node")
     if node:
-        found.append(Contender("node, peers/merge.js", [node, PEER, "base", "ours", "theirs"], restore_ours))
+        found.append(
+            Contender("node, peers/merge.js", [node, PEER, "base", "ours", "theirs"], restore_ours)
+        )
     return found
 
 

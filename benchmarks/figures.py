@@ -1,7 +1,8 @@
 """The numbers in our pages, taken from figures.json, which the benchmarks write.
 
-A page marks a number with a comment before it: `<!-- driver: checkpoint driver, ratio -->1.14`. `python -m
-benchmarks.figures` writes the numbers anew, each with as many decimals as it has; a test compares them.
+A page marks a number with a comment before it: `<!-- driver: checkpoint driver, ratio -->1.14`.
+`python -m benchmarks.figures` writes the numbers anew, each with as many decimals as it has; a test
+compares them.
 """
 
 import json
@@ -19,7 +20,11 @@ _MARK = re.compile(r"(<!-- ([a-z-]+): ([^>]+?), ([a-z]+) -->)([0-9][0-9.,-]*[0-9
 
 def list_pages() -> list[Path]:
     docs = ROOT / "docs"
-    return [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted((docs / "internals").glob("*.md"))]
+    return [
+        ROOT / "README.md",
+        *sorted(docs.glob("*.md")),
+        *sorted((docs / "internals").glob("*.md")),
+    ]
 
 
 def read_kept() -> dict[str, Any]:
@@ -29,7 +34,9 @@ def read_kept() -> dict[str, Any]:
 
 
 def write_number(kept: dict[str, Any], key: str, row: str, kind: str, shown: str) -> str:
-    """What a figure is called on a page, with the decimals that it has there. Raises KeyError for an unknown one."""
+    """What a figure is called on a page, with the decimals that it has there. Raises KeyError for
+    an unknown one.
+    """
     if kind == "date":
         return str(kept[key]["date"])
     figure = kept[key]["rows"][row]
@@ -44,7 +51,9 @@ def find_figures(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def renew(text: str, kept: dict[str, Any]) -> str:
-    return _MARK.sub(lambda found: found[1] + write_number(kept, found[2], found[3], found[4], found[5]), text)
+    return _MARK.sub(
+        lambda found: found[1] + write_number(kept, found[2], found[3], found[4], found[5]), text
+    )
 
 
 def main() -> None:

@@ -1,4 +1,6 @@
-"""Checkpoints of a realistic size and shape, the same on every run, and the three versions of a clean merge."""
+"""Checkpoints of a realistic size and shape, the same on every run, and the three versions of a
+clean merge.
+"""
 
 import copy
 import json
@@ -47,7 +49,9 @@ def make_checkpoint(skill: str, project_dir: str, seed: int = 0) -> dict[str, An
             *(sentence(seed + 60 + number, 11) for number in range(7)),
             f"Get #{150 + seed} reviewed and merged",
         ],
-        "recently_done": [{"text": sentence(seed + 40 + n, 8), "at": stamp(180 - n)} for n in range(10)],
+        "recently_done": [
+            {"text": sentence(seed + 40 + n, 8), "at": stamp(180 - n)} for n in range(10)
+        ],
         "skill_state": {
             "iteration": 7,
             "run_history": [_run(number, seed) for number in range(28)],
@@ -66,15 +70,26 @@ def _row(number: int, seed: int) -> dict[str, Any]:
 
 
 def _run(number: int, seed: int) -> dict[str, Any]:
-    return {"at": stamp(number), "result": "pass", "score": 7.5, "notes": sentence(seed + number * 3, 8)}
+    return {
+        "at": stamp(number),
+        "result": "pass",
+        "score": 7.5,
+        "notes": sentence(seed + number * 3, 8),
+    }
 
 
 def _merged(number: int, seed: int) -> dict[str, Any]:
-    return {"number": 100 + number, "title": sentence(seed + number * 5, 6), "merged_at": stamp(number)}
+    return {
+        "number": 100 + number,
+        "title": sentence(seed + number * 5, 6),
+        "merged_at": stamp(number),
+    }
 
 
 def make_sides(base: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Ours and theirs: both log a run, record a decision and advance a row; one pops an action, one appends one."""
+    """Ours and theirs: both log a run, record a decision and advance a row; one pops an action, one
+    appends one.
+    """
     ours, theirs = copy.deepcopy(base), copy.deepcopy(base)
     _change(ours, 201, "ours", row=6, status="complete")
     _change(theirs, 203, "theirs", row=7, status="in_progress")
@@ -86,8 +101,12 @@ def make_sides(base: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def _change(value: dict[str, Any], when: int, side: str, row: int, status: str) -> None:
     value["updated_at"] = stamp(when)
     value["progress_table"][row]["status"] = status
-    value["context_primer"]["key_decisions"].append(f"Decided on the side of {side}: {sentence(when, 9)}")
-    value["skill_state"]["run_history"].append({"at": stamp(when), "result": "pass", "score": 8.0, "notes": side})
+    value["context_primer"]["key_decisions"].append(
+        f"Decided on the side of {side}: {sentence(when, 9)}"
+    )
+    value["skill_state"]["run_history"].append(
+        {"at": stamp(when), "result": "pass", "score": 8.0, "notes": side}
+    )
 
 
 def text_of(value: dict[str, Any]) -> str:

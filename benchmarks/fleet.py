@@ -1,13 +1,16 @@
-"""Many clones that sync one skill through one server, all at once: nothing lost, nothing invalid, and what it costs.
+"""Many clones that sync one skill through one server, all at once: nothing lost, nothing invalid,
+and what it costs.
 
-    python -m benchmarks.fleet                                   50 clones x 4 updates, and two bases of bare pushes
-    python -m benchmarks.fleet --no-bases --clones 10 --updates 5 --kill-rate 0.2    a fifth of the syncs killed
-    python -m benchmarks.fleet --no-bases --clones 10 --updates 5 --pace none        another policy of waiting
+    python -m benchmarks.fleet                                   50 clones x 4 updates, and two
+    bases of bare pushes python -m benchmarks.fleet --no-bases --clones 10 --updates 5 --kill-rate
+    0.2    a fifth of the syncs killed python -m benchmarks.fleet --no-bases --clones 10 --updates 5
+    --pace none        another policy of waiting
 
-Every clone changes the checkpoint, then runs `checkpoint sync` until it answers 0. The server is `git daemon` on this
-machine. Each update adds an entry of its own, and an amount of its own to a sum, so that a lost update and one that is
-counted twice both show. With --kill-rate a part of the syncs is ended by SIGKILL at a random instant and started again.
-These runs, with each policy of `--pace`, are kept for the pages.
+Every clone changes the checkpoint, then runs `checkpoint sync` until it answers 0. The server is
+`git daemon` on this machine. Each update adds an entry of its own, and an amount of its own to a
+sum, so that a lost update and one that is counted twice both show. With --kill-rate a part of the
+syncs is ended by SIGKILL at a random instant and started again. These runs, with each policy of
+`--pace`, are kept for the pages.
 """
 
 import argparse
@@ -55,7 +58,8 @@ START: dict[str, Any] = {
     "cost": {"total_usd": 0},
 }
 
-# How long to wait after a lost race: (races lost in a row, seconds that the attempt took, luck) -> seconds.
+# How long to wait after a lost race: (races lost in a row, seconds that the attempt took, luck) ->
+# seconds.
 PACES: dict[str, str] = {
     "own": "",
     "none": "lambda lost, took, luck: 0.0",
@@ -78,7 +82,9 @@ class Fleet(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What a run came to. seconds: wall clock; cpu: of all processes together. pushes: begun by syncs that ended."""
+    """What a run came to. seconds: wall clock; cpu: of all processes together. pushes: begun by
+    syncs that ended.
+    """
 
     seconds: float
     cpu: float
@@ -91,7 +97,9 @@ class Tally(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is true of the branch afterwards. missing, invalid, shrunk: none, if all is well. excess: of the sum, 0."""
+    """What is true of the branch afterwards. missing, invalid, shrunk: none, if all is well.
+    excess: of the sum, 0.
+    """
 
     entries: int
     missing: list[str]
@@ -104,7 +112,9 @@ class Verdict(NamedTuple):
 
 def git(*words: str, cwd: Path, check: bool = True) -> str:
     """What git prints."""
-    done = subprocess.run(["git", *words], cwd=cwd, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *words], cwd=cwd, env=environment(), capture_output=True, text=True, check=False
+    )
     if check and done.returncode:
         raise RuntimeError(f"git {words}: {done.stderr}")
     return done.stdout.strip()
@@ -112,7 +122,11 @@ def git(*words: str, cwd: Path, check: bool = True) -> str:
 
 def environment() -> dict[str, str]:
     """A clean one: no settings but ours."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTHON", "CHECKPOINT_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GIT_", "PYTHON", "CHECKPOINT_"))
+    }
     return {**kept, **HERMETIC, "PYTHONPATH": str(ROOT)}
 
 
@@ -122,9 +136,24 @@ def serve(folder: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = ["git", "daemon", "--reuseaddr", "--listen=127.0.0.1", f"--port={port}", f"--base-path={folder}"]
-    words += ["--export-all", "--enable=receive-pack", "--max-connections=0", "--init-timeout=60", str(folder)]
-    with subprocess.Popen(words, env=environment(), stderr=subprocess.DEVNULL, start_new_session=True) as daemon:
+    words = [
+        "git",
+        "daemon",
+        "--reuseaddr",
+        "--listen=127.0.0.1",
+        f"--port={port}",
+        f"--base-path={folder}",
+    ]
+    words += [
+        "--export-all",
+        "--enable=receive-pack",
+        "--max-connections=0",
+        "--init-timeout=60",
+        str(folder),
+    ]
+    with subprocess.Popen(
+        words, env=environment(), stderr=subprocess.DEVNULL, start_new_session=True
+    ) as daemon:
         try:
             _wait_for(port)
             yield f"git://127.0.0.1:{port}"
@@ -203,12 +232,24 @@ def run_fleet(folder: Path, fleet: Fleet, seed: int = 1) -> tuple[Tally, Verdict
         clones = make_clones(folder, address, fleet.clones)
         began, before = time.monotonic(), _cpu()
         with ThreadPoolExecutor(fleet.clones) as pool:
-            for done in [pool.submit(_work, number, path, fleet, counts, seed) for number, path in enumerate(clones)]:
+            for done in [
+                pool.submit(_work, number, path, fleet, counts, seed)
+                for number, path in enumerate(clones)
+            ]:
                 done.result()
         seconds = time.monotonic() - began
     cpu = _cpu() - before
     middle = median(counts.times) if counts.times else 0.0
-    tally = Tally(seconds, cpu, counts.syncs, counts.killed, counts.pushes, counts.lost, middle, counts.slowest)
+    tally = Tally(
+        seconds,
+        cpu,
+        counts.syncs,
+        counts.killed,
+        counts.pushes,
+        counts.lost,
+        middle,
+        counts.slowest,
+    )
     return tally, judge(folder, fleet, clones)
 
 
@@ -234,7 +275,9 @@ def entry_of(number: int, update: int) -> str:
 
 
 def amount_of(number: int, update: int) -> int:
-    """What it adds: no two clones come to the same sum, which a merge would take for one and the same change."""
+    """What it adds: no two clones come to the same sum, which a merge would take for one and the
+    same change.
+    """
     return random.Random(f"{number} {update}").randrange(10**9)  # noqa: S311 (no secret)
 
 
@@ -243,8 +286,13 @@ def _change(clone: Path, number: int, update: int) -> None:
     value = json.loads((clone / SKILL).read_text())
     total = value["cost"]["total_usd"] + amount_of(number, update)
     words = [sys.executable, "-P", "-m", "checkpoint_git", "update", "build"]
-    words += [f"--context_primer.key_decisions+={entry_of(number, update)}", f"--cost.total_usd:json={total}"]
-    done = subprocess.run(words, cwd=clone, env=environment(), capture_output=True, text=True, check=False)
+    words += [
+        f"--context_primer.key_decisions+={entry_of(number, update)}",
+        f"--cost.total_usd:json={total}",
+    ]
+    done = subprocess.run(
+        words, cwd=clone, env=environment(), capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"update: {done.stdout}{done.stderr}")
 
@@ -254,10 +302,15 @@ def _sync(clone: Path, fleet: Fleet, counts: _Counts, luck: random.Random) -> bo
     began = time.monotonic()
     dies = luck.random() < fleet.kill_rate
     out, err = subprocess.PIPE, subprocess.PIPE
-    with subprocess.Popen(sync_words(fleet.pace), cwd=clone, env=environment(), stdout=out, stderr=err) as process:
+    with subprocess.Popen(
+        sync_words(fleet.pace), cwd=clone, env=environment(), stdout=out, stderr=err
+    ) as process:
         if dies:
-            span = min(counts.times) if counts.times else 0.2  # most syncs wait for a while: there a kill hits nothing
-            timer = threading.Timer(luck.random() * span * 1.3, process.send_signal, [signal.SIGKILL])
+            # most syncs wait for a while: there a kill hits nothing
+            span = min(counts.times) if counts.times else 0.2
+            timer = threading.Timer(
+                luck.random() * span * 1.3, process.send_signal, [signal.SIGKILL]
+            )
             timer.start()
         said, trouble = process.communicate()
         if dies:
@@ -266,7 +319,9 @@ def _sync(clone: Path, fleet: Fleet, counts: _Counts, luck: random.Random) -> bo
         counts.add(0, None)
         return False
     if process.returncode not in (0, 1):
-        raise RuntimeError(f"sync ended with {process.returncode}: {said.decode()} {trouble.decode()}")
+        raise RuntimeError(
+            f"sync ended with {process.returncode}: {said.decode()} {trouble.decode()}"
+        )
     answer = json.loads(said)
     if any(finding["code"] == "sync/conflict" for finding in answer["findings"]):
         raise RuntimeError(f"a conflict that nobody made: {said.decode()}")
@@ -288,23 +343,38 @@ def judge(folder: Path, fleet: Fleet, clones: list[Path]) -> Verdict:
         entries = (document.value or {})["context_primer"]["key_decisions"]
         sizes[commit] = len(entries)
     parents = [line.split() for line in git("rev-list", "--parents", "main", cwd=hub).split("\n")]
-    shrunk = [row[0] for row in parents for parent in row[1:] if sizes.get(row[0], 0) < sizes.get(parent, 0)]
+    shrunk = [
+        row[0]
+        for row in parents
+        for parent in row[1:]
+        if sizes.get(row[0], 0) < sizes.get(parent, 0)
+    ]
     turns = [(number, update) for number in range(fleet.clones) for update in range(fleet.updates)]
     tip = json.loads(git("show", f"main:{SKILL}", cwd=hub))
     entries = tip["context_primer"]["key_decisions"]
     missing = sorted({entry_of(*turn) for turn in turns} - set(entries))
     excess = tip["cost"]["total_usd"] - sum(amount_of(*turn) for turn in turns)
-    return Verdict(len(entries), missing, len(commits), invalid, shrunk, excess, find_strays(clones))
+    return Verdict(
+        len(entries), missing, len(commits), invalid, shrunk, excess, find_strays(clones)
+    )
 
 
 def find_strays(clones: list[Path]) -> list[str]:
     """What killed syncs left behind: temporary files, refs of what is on its way, locks of git."""
     strays = []
     for clone in clones:
-        strays += [str(path) for path in (clone / ".checkpoints").iterdir() if path.name.endswith(".tmp")]
-        strays += [str(path) for path in (clone / ".git").rglob("*.lock") if not path.name.startswith("checkpoint")]
         strays += [
-            name for name in git("for-each-ref", "--format=%(refname)", cwd=clone).split("\n") if "/queue/" in name
+            str(path) for path in (clone / ".checkpoints").iterdir() if path.name.endswith(".tmp")
+        ]
+        strays += [
+            str(path)
+            for path in (clone / ".git").rglob("*.lock")
+            if not path.name.startswith("checkpoint")
+        ]
+        strays += [
+            name
+            for name in git("for-each-ref", "--format=%(refname)", cwd=clone).split("\n")
+            if "/queue/" in name
         ]
     return strays
 
@@ -330,7 +400,8 @@ def push_in_turn(folder: Path, pushes: int) -> tuple[float, float, int]:
 
 
 def push_in_a_storm(folder: Path, clones: int, updates: int) -> tuple[float, float, int]:
-    """(wall, CPU, pushes) of plain git by many clones at once: commit, push, and `pull --rebase` until it goes through.
+    """(wall, CPU, pushes) of plain git by many clones at once: commit, push, and `pull --rebase`
+    until it goes through.
 
     Every clone has a file of its own, so that nothing ever conflicts.
     """
@@ -351,7 +422,8 @@ def push_in_a_storm(folder: Path, clones: int, updates: int) -> tuple[float, flo
             ).returncode:  # fmt: skip
                 lost += 1
                 time.sleep(luck.random() * min(0.1 * 2 ** min(lost, 8), 20.0))
-                git("pull", "-q", "--rebase", "origin", "main", cwd=clone, check=False)  # a crowded server resets some
+                # a crowded server resets some
+                git("pull", "-q", "--rebase", "origin", "main", cwd=clone, check=False)
             with lock:
                 pushes += lost + 1
 
@@ -385,34 +457,69 @@ def main() -> int:
     args = parser.parse_args()
     fleet = Fleet(args.clones, args.updates, args.kill_rate, args.pace)
     total = fleet.clones * fleet.updates
-    print(f"{fleet.clones} clones x {fleet.updates} updates, kill rate {fleet.kill_rate}, pace {fleet.pace}")
+    print(
+        f"{fleet.clones} clones x {fleet.updates} updates, kill rate {fleet.kill_rate}, pace {fleet.pace}"
+    )
     print(f"{'':36} {'wall s':>8} {'CPU s':>8} {'pushes':>7} {'per update':>11}", flush=True)
     bases: list[tuple[float, float, int]] = []
     is_usual = (fleet.clones, fleet.updates, fleet.pace) == (50, 4, "own")
     if not args.no_bases:
         bases.append(_in_folder(lambda folder: push_in_turn(folder, total)))
         _row("bare pushes, one after another", *bases[-1], total)
-        bases.append(_in_folder(lambda folder: push_in_a_storm(folder, fleet.clones, fleet.updates)))
+        bases.append(
+            _in_folder(lambda folder: push_in_a_storm(folder, fleet.clones, fleet.updates))
+        )
         _row("plain commit, push, pull --rebase", *bases[-1], total)
     tally, verdict = _in_folder(lambda folder: run_fleet(folder, fleet, args.seed))
     _row("updates and syncs", tally.seconds, tally.cpu, tally.pushes, total)
     if is_usual and bases:
         keep("fleet", list_figures(tally, verdict, bases))
     elif (fleet.clones, fleet.updates) == (10, 5):
-        keep("fleet-killed" if fleet.kill_rate else f"fleet-pace-{fleet.pace}", list_figures(tally, verdict, bases))
+        keep(
+            "fleet-killed" if fleet.kill_rate else f"fleet-pace-{fleet.pace}",
+            list_figures(tally, verdict, bases),
+        )
     for name, (seconds, cpu, _) in zip(("bare pushes", "the plain storm"), bases, strict=False):
         print(f"{f'  times {name}':36} {tally.seconds / seconds:8.2f} {tally.cpu / cpu:8.2f}")
     return report(tally, verdict, total)
 
 
-def list_figures(tally: Tally, verdict: Verdict, bases: Sequence[tuple[float, float, int]]) -> list[Figure]:
-    """ratio: how many times its processor time the updates and syncs took; times: of its wall clock."""
-    more = {"wall": tally.seconds, "pushes": tally.pushes, "slowest": tally.slowest, "median": tally.median_sync}
-    more |= {"each": tally.cpu * 1000 / max(verdict.entries, 1), "tries": tally.pushes / max(verdict.entries, 1)}
-    more |= {"syncs": tally.syncs, "killed": tally.killed, "commits": verdict.commits, "entries": verdict.entries}
-    found = [Figure("updates and syncs", tally.cpu * 1000, 1.0, more={key: round(one, 2) for key, one in more.items()})]
+def list_figures(
+    tally: Tally, verdict: Verdict, bases: Sequence[tuple[float, float, int]]
+) -> list[Figure]:
+    """ratio: how many times its processor time the updates and syncs took; times: of its wall
+    clock.
+    """
+    more = {
+        "wall": tally.seconds,
+        "pushes": tally.pushes,
+        "slowest": tally.slowest,
+        "median": tally.median_sync,
+    }
+    more |= {
+        "each": tally.cpu * 1000 / max(verdict.entries, 1),
+        "tries": tally.pushes / max(verdict.entries, 1),
+    }
+    more |= {
+        "syncs": tally.syncs,
+        "killed": tally.killed,
+        "commits": verdict.commits,
+        "entries": verdict.entries,
+    }
+    found = [
+        Figure(
+            "updates and syncs",
+            tally.cpu * 1000,
+            1.0,
+            more={key: round(one, 2) for key, one in more.items()},
+        )
+    ]
     for name, (seconds, cpu, pushes) in zip(("bare pushes", "pull --rebase"), bases, strict=False):
-        times = {"wall": round(seconds, 1), "pushes": pushes, "times": round(tally.seconds / seconds, 2)}
+        times = {
+            "wall": round(seconds, 1),
+            "pushes": pushes,
+            "times": round(tally.seconds / seconds, 2),
+        }
         found.append(Figure(name, cpu * 1000, tally.cpu / cpu, more=times))
     return found
 
@@ -421,7 +528,9 @@ def report(tally: Tally, verdict: Verdict, total: int) -> int:
     """The verdict, said; 0 where it is good."""
     times = f"median {tally.median_sync:.2f} s, slowest {tally.slowest:.2f} s"
     print(f"a sync: {times}; {tally.lost_races} races lost; {tally.killed} of {tally.syncs} killed")
-    print(f"entries {verdict.entries} of {total}, missing {len(verdict.missing)}, excess of the sum {verdict.excess}")
+    print(
+        f"entries {verdict.entries} of {total}, missing {len(verdict.missing)}, excess of the sum {verdict.excess}"
+    )
     found = f"invalid {len(verdict.invalid)}, shrunk {len(verdict.shrunk)}, strays {verdict.strays}"
     print(f"{verdict.commits} commits, {found}")
     is_whole = not (verdict.missing or verdict.invalid or verdict.shrunk or verdict.strays)
@@ -429,7 +538,9 @@ def report(tally: Tally, verdict: Verdict, total: int) -> int:
 
 
 def _row(name: str, seconds: float, cpu: float, pushes: int, total: int) -> None:
-    print(f"{name:36} {seconds:8.1f} {cpu:8.1f} {pushes:7} {cpu / total * 1000:8.0f} ms", flush=True)
+    print(
+        f"{name:36} {seconds:8.1f} {cpu:8.1f} {pushes:7} {cpu / total * 1000:8.0f} ms", flush=True
+    )
 
 
 if __name__ == "__main__":

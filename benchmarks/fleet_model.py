@@ -1,12 +1,15 @@
-"""How many agents one ref can serve: a small simulation, fed by costs that are measured here and checked against them.
+"""How many agents one ref can serve: a small simulation, fed by costs that are measured here and
+checked against them.
 
-    python -m benchmarks.fleet_model                     measure the costs, check the model, and look further
-    python -m benchmarks.fleet_model --costs FILE        with costs that were measured before
-    python -m benchmarks.fleet_model --check 10 5        clones and updates of the run that it is checked against
+    python -m benchmarks.fleet_model                     measure the costs, check the model, and
+    look further python -m benchmarks.fleet_model --costs FILE        with costs that were measured
+    before python -m benchmarks.fleet_model --check 10 5        clones and updates of the run that
+    it is checked against
 
-What it knows: an attempt fetches, merges and pushes, and succeeds if the ref is still what was fetched; else it waits
-as `checkpoint sync` waits. Work shares the processors equally. What it leaves out: delays of the network unless given,
-memory, disks that are slower under load, histories that grow.
+What it knows: an attempt fetches, merges and pushes, and succeeds if the ref is still what was
+fetched; else it waits as `checkpoint sync` waits. Work shares the processors equally. What it
+leaves out: delays of the network unless given, memory, disks that are slower under load, histories
+that grow.
 """
 
 import argparse
@@ -24,17 +27,29 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.fleet import SKILL, Fleet, _change, environment, git, make_clones, run_fleet, serve, sync_words
+from benchmarks.fleet import (
+    SKILL,
+    Fleet,
+    _change,
+    environment,
+    git,
+    make_clones,
+    run_fleet,
+    serve,
+    sync_words,
+)
 from benchmarks.measure import Figure, keep
 from checkpoint_git.tools.sync.run import LOOK_EVERY, backoff
 
-Step = tuple[str, float]  # ("work", processor seconds on the server or the shared machine), ("wait", seconds)
+# ("work", processor seconds on the server or the shared machine), ("wait", seconds)
+Step = tuple[str, float]
 Agent = Generator[Step, None, None]
 
 
 class Costs(NamedTuple):
-    """Processor seconds. start: until the remote is asked. fetch, push: both ends together; push_server, fetch_server:
-    of that the server's. merge: between the two. lost: a push that is turned away. look: one look at the branch.
+    """Processor seconds. start: until the remote is asked. fetch, push: both ends together;
+    push_server, fetch_server: of that the server's. merge: between the two. lost: a push that is
+    turned away. look: one look at the branch.
     """
 
     update: float
@@ -81,7 +96,11 @@ class Machine:
         """Until nobody has anything left to do, or the time is over."""
         while (self._working or self._waiting) and self.now < until:
             pace = min(1.0, self.cores / len(self._working)) if self._working else 0.0
-            ends = self.now + (self._working[0][0] - self.shared) / pace if self._working else float("inf")
+            ends = (
+                self.now + (self._working[0][0] - self.shared) / pace
+                if self._working
+                else float("inf")
+            )
             wakes = self._waiting[0][0] if self._waiting else float("inf")
             moment = max(self.now, min(ends, wakes))
             self.shared += (moment - self.now) * pace
@@ -105,8 +124,8 @@ class Ref:
 
 
 class Setting(NamedTuple):
-    """own: agents have processors of their own, and share only the server's. delay: seconds of one network round trip;
-    a fetch and a push take three each.
+    """own: agents have processors of their own, and share only the server's. delay: seconds of one
+    network round trip; a fetch and a push take three each.
     """
 
     costs: Costs
@@ -115,7 +134,12 @@ class Setting(NamedTuple):
 
 
 def act(
-    machine: Machine, ref: Ref, setting: Setting, luck: random.Random, tally: list[float], pushes: list[int]
+    machine: Machine,
+    ref: Ref,
+    setting: Setting,
+    luck: random.Random,
+    tally: list[float],
+    pushes: list[int],
 ) -> Agent:
     """One sync, until its push has arrived."""
     costs, own, delay = setting
@@ -137,7 +161,9 @@ def act(
             tally.append(machine.now - asked)
             return
         lost += 1
-        yield from _pause(machine, ref, setting, luck, backoff(lost, machine.now - began, luck.random()))
+        yield from _pause(
+            machine, ref, setting, luck, backoff(lost, machine.now - began, luck.random())
+        )
 
 
 def _mixed(client: float, server: float, own: bool, delay: float) -> Agent:
@@ -148,7 +174,9 @@ def _mixed(client: float, server: float, own: bool, delay: float) -> Agent:
         yield "work", work
 
 
-def _pause(machine: Machine, ref: Ref, setting: Setting, luck: random.Random, pause: float) -> Agent:
+def _pause(
+    machine: Machine, ref: Ref, setting: Setting, luck: random.Random, pause: float
+) -> Agent:
     over = machine.now + pause
     last = -1
     costs = setting.costs
@@ -157,7 +185,9 @@ def _pause(machine: Machine, ref: Ref, setting: Setting, luck: random.Random, pa
             yield "wait", left
             return
         yield "wait", LOOK_EVERY * (0.75 + luck.random() / 2)
-        yield from _mixed(costs.look - costs.look_server, costs.look_server, setting.own, 2 * setting.delay)
+        yield from _mixed(
+            costs.look - costs.look_server, costs.look_server, setting.own, 2 * setting.delay
+        )
         if ref.version == last:
             return
         last = ref.version
@@ -182,9 +212,17 @@ def simulate_storm(fleet: Fleet, setting: Setting, cores: float, seed: int = 1) 
 
 
 def simulate_agents(
-    agents: int, every: float, refs: int, setting: Setting, cores: float, seconds: float, seed: int = 1
+    agents: int,
+    every: float,
+    refs: int,
+    setting: Setting,
+    cores: float,
+    seconds: float,
+    seed: int = 1,
 ) -> Found:
-    """Agents with machines of their own that sync every so many seconds on average, spread over refs."""
+    """Agents with machines of their own that sync every so many seconds on average, spread over
+    refs.
+    """
     machine = Machine(cores)
     branches = [Ref() for _ in range(refs)]
     tally: list[float] = []
@@ -207,8 +245,8 @@ def simulate_agents(
 
 
 def measure_costs(rounds: int = 15) -> Costs:
-    """Medians over rounds, on a server of this machine. What the server takes is half of a push and of a fetch's work
-    beyond what the client alone is seen to take.
+    """Medians over rounds, on a server of this machine. What the server takes is half of a push and
+    of a fetch's work beyond what the client alone is seen to take.
     """
     folder = Path(tempfile.mkdtemp(prefix="fleet-costs-"))
     try:
@@ -239,7 +277,8 @@ def _measure(folder: Path, address: str, rounds: int) -> Costs:
     middle = {name: median(values) for name, values in taken.items()}
     start = max(middle["current"] - middle["fetch"], 0.0) * 0.75
     merge = max(middle["sync"] - middle["fetch"] - middle["push"] - start, 0.0)
-    # The daemon's own share cannot be waited for from here: what it starts is git of the same kind and size.
+    # The daemon's own share cannot be waited for from here: what it starts is git of the same kind
+    # and size.
     return Costs(
         middle["update"], start, 2 * middle["fetch"], middle["fetch"], merge, 2 * middle["push"], middle["push"],
         2 * middle["lost"], 2 * middle["look"], middle["look"],
@@ -278,7 +317,9 @@ def check_model(costs: Costs, fleet: Fleet) -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     cores = max(0.2, min(2.0, measured.cpu / measured.seconds))
-    print(f"\nchecked against {fleet.clones} clones x {fleet.updates} updates, {cores:.2f} processors to be had")
+    print(
+        f"\nchecked against {fleet.clones} clones x {fleet.updates} updates, {cores:.2f} processors to be had"
+    )
     compare(costs, fleet, cores, measured.seconds, measured.pushes)
 
 
@@ -287,19 +328,34 @@ def compare(costs: Costs, fleet: Fleet, cores: float, seconds: float, pushes: in
     found = [simulate_storm(fleet, Setting(costs, own=False), cores, seed) for seed in range(5)]
     print(f"  {'':10} {'wall s':>8} {'pushes an update':>18}")
     print(f"  {'measured':10} {seconds:8.1f} {pushes / (fleet.clones * fleet.updates):18.2f}")
-    wall, tries = median(each.seconds for each in found), median(each.pushes / each.done for each in found)
+    wall, tries = (
+        median(each.seconds for each in found),
+        median(each.pushes / each.done for each in found),
+    )
     print(f"  {'simulated':10} {wall:8.1f} {tries:18.2f}")
-    known = Figure("measured", 0.0, 0.0, more={"wall": seconds, "tries": pushes / (fleet.clones * fleet.updates)})
+    known = Figure(
+        "measured",
+        0.0,
+        0.0,
+        more={"wall": seconds, "tries": pushes / (fleet.clones * fleet.updates)},
+    )
     keep("fleet-check", [known, Figure("simulated", 0.0, 0.0, more={"wall": wall, "tries": tries})])
 
 
 def look_further(costs: Costs, cores: float, delay: float) -> None:
     """Ten thousand agents, one ref and several; kept for the pages."""
     setting = Setting(costs, own=True, delay=delay)
-    print(f"\nagents with machines of their own, a server of {cores:g} processors, {delay * 1000:.0f} ms a round trip")
+    print(
+        f"\nagents with machines of their own, a server of {cores:g} processors, {delay * 1000:.0f} ms a round trip"
+    )
     rows = list[Figure]()
     names = ("agents", "sync every", "refs", "wished/s", "done/s", "pushes", "median s", "95% s")
-    print("  " + " ".join(f"{name:>{width}}" for name, width in zip(names, (7, 11, 6, 9, 8, 7, 9, 7), strict=True)))
+    print(
+        "  "
+        + " ".join(
+            f"{name:>{width}}" for name, width in zip(names, (7, 11, 6, 9, 8, 7, 9, 7), strict=True)
+        )
+    )
     for agents, every, refs in PLANS:
         found = simulate_agents(agents, every, refs, setting, cores, min(4 * every, 900.0))
         waits = sorted(found.waits) or [0.0]
@@ -331,9 +387,13 @@ PLANS = [
 def main() -> int:
     """Costs, check, outlook."""
     parser = argparse.ArgumentParser(description="what one ref can serve")
-    parser.add_argument("--costs", type=Path, help="costs as JSON; they are measured where it is missing")
+    parser.add_argument(
+        "--costs", type=Path, help="costs as JSON; they are measured where it is missing"
+    )
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--check", type=int, nargs=2, metavar=("CLONES", "UPDATES"), default=(10, 5))
+    parser.add_argument(
+        "--check", type=int, nargs=2, metavar=("CLONES", "UPDATES"), default=(10, 5)
+    )
     parser.add_argument("--known", type=float, nargs=3, metavar=("PROCESSORS", "SECONDS", "PUSHES"))
     parser.add_argument("--server-cores", type=float, default=8.0)
     parser.add_argument("--delay", type=float, default=0.02, help="seconds of a round trip")
@@ -346,7 +406,10 @@ def main() -> int:
         print(f"costs measured in {time.monotonic() - began:.0f} s, for {SKILL}")
         if args.costs:
             args.costs.write_text(json.dumps(costs._asdict()))
-    print("processor milliseconds:", ", ".join(f"{name} {value * 1000:.0f}" for name, value in costs._asdict().items()))
+    print(
+        "processor milliseconds:",
+        ", ".join(f"{name} {value * 1000:.0f}" for name, value in costs._asdict().items()),
+    )
     fleet = Fleet(*args.check)
     if args.known:
         compare(costs, fleet, args.known[0], args.known[1], int(args.known[2]))

@@ -1,7 +1,7 @@
 """What `next`, `status` and the doctor cost on a long history, beside the `git log` that they need.
 
-The checkpoint began a month before the last commit and names merged pull requests; the second table is of one as old
-as the history, whose whole log is read.
+The checkpoint began a month before the last commit and names merged pull requests; the second table
+is of one as old as the history, whose whole log is read.
 
 `python -m benchmarks.history 10000 100000` names the lengths.
 """
@@ -24,7 +24,16 @@ START = 1_000_000_000  # seconds since 1970
 PACE = 300  # seconds between two commits
 MONTH = 30 * DAY
 FORMAT = "--format=%H %ct %P%n%s%n%b"
-WORDS = ("search", "sorting", "the parser", "sign-in", "cache keys", "the x86-64 build", "UTF-8 paths", "retries")
+WORDS = (
+    "search",
+    "sorting",
+    "the parser",
+    "sign-in",
+    "cache keys",
+    "the x86-64 build",
+    "UTF-8 paths",
+    "retries",
+)
 FOLDERS = 40
 FILES = 25  # a folder
 
@@ -37,7 +46,9 @@ def main(lengths: list[int]) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 make_repository(folder, length, began)
                 figures = measure(list_contenders(began - DAY), folder, ROUNDS)
-            print_table(f"{length:,} commits, a checkpoint since {write_instant(began)}", figures, name)
+            print_table(
+                f"{length:,} commits, a checkpoint since {write_instant(began)}", figures, name
+            )
 
 
 def list_contenders(since: int) -> list[Contender]:
@@ -49,7 +60,9 @@ def list_contenders(since: int) -> list[Contender]:
 
 
 def make_repository(folder: str, length: int, began: int) -> None:
-    """A repository of some length, with one checkpoint in its last commit that names merged pull requests."""
+    """A repository of some length, with one checkpoint in its last commit that names merged pull
+    requests.
+    """
     run(folder, "init", "-q", "-b", "main")
     words = ["git", "-C", folder, "fast-import", "--quiet"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, env={**os.environ, **HERMETIC}) as process:
@@ -59,9 +72,15 @@ def make_repository(folder: str, length: int, began: int) -> None:
     run(folder, "reset", "-q", "--hard")
     document = make_checkpoint("build", folder)
     document |= {"created_at": write_instant(began), "updated_at": write_instant(began)}
-    document["next_actions"] = [f"Merge PR #{length - 60}", f"Review PR #{length - 100}", "Finish ABC-7"]
+    document["next_actions"] = [
+        f"Merge PR #{length - 60}",
+        f"Review PR #{length - 100}",
+        "Finish ABC-7",
+    ]
     write_text(os.path.join(folder, ".checkpoints", "build.checkpoint.json"), text_of(document))
-    subprocess.run([CHECKPOINT, "init", "-q"], cwd=folder, check=True, env={**os.environ, **HERMETIC})
+    subprocess.run(
+        [CHECKPOINT, "init", "-q"], cwd=folder, check=True, env={**os.environ, **HERMETIC}
+    )
     run(folder, "add", "-A")
     run(folder, "commit", "-q", "-m", "State")
 
@@ -72,7 +91,8 @@ def run(folder: str, *words: str) -> None:
 
 
 def write_history(stream: IO[bytes], length: int, start: int = START) -> None:
-    """A history as `git fast-import` reads it: one line of commits, each changes a file; some remove one.
+    """A history as `git fast-import` reads it: one line of commits, each changes a file; some
+    remove one.
 
     start: when it begins, seconds since 1970; a commit every five minutes.
     """
@@ -90,7 +110,9 @@ def write_history(stream: IO[bytes], length: int, start: int = START) -> None:
 
 
 def list_message(number: int) -> Iterator[str]:
-    """The parts of a commit's message: squash merges, merge commits, tickets, closing keywords, trailers, reverts."""
+    """The parts of a commit's message: squash merges, merge commits, tickets, closing keywords,
+    trailers, reverts.
+    """
     title = f"Improve {WORDS[number % 8]} for {WORDS[number // 8 % 8]}"
     kind = number % 10
     if number % 211 == 210:

@@ -1,4 +1,6 @@
-"""A commit that touches no checkpoint: how many Pythons the hooks start, and what it costs beside one without hooks."""
+"""A commit that touches no checkpoint: how many Pythons the hooks start, and what it costs beside
+one without hooks.
+"""
 
 import os
 import shutil
@@ -22,7 +24,10 @@ def main() -> None:
         run(hooked, CHECKPOINT, "init")
         commit_all(hooked)
         started = count_pythons(hooked)
-        figures = measure([contender("commit without hooks", plain), contender("commit with hooks", hooked)], folder)
+        figures = measure(
+            [contender("commit without hooks", plain), contender("commit with hooks", hooked)],
+            folder,
+        )
     print_table("A commit that touches no checkpoint", figures, "hooks")
     shown = "not counted: strace is not installed" if started is None else str(started)
     print(f"  Python processes that the hooks started: {shown}")
@@ -31,7 +36,9 @@ def main() -> None:
 def run(repository: str, *words: str) -> None:
     """A program that must succeed, in a repository."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(words, cwd=repository, check=True, env={**env, **HERMETIC}, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        words, cwd=repository, check=True, env={**env, **HERMETIC}, stdout=subprocess.DEVNULL
+    )
 
 
 def make_repository(repository: str) -> None:

@@ -1,4 +1,6 @@
-"""What importing a module costs a process that has to start for it: the reason for what the hot path leaves out."""
+"""What importing a module costs a process that has to start for it: the reason for what the hot
+path leaves out.
+"""
 
 import importlib.util
 import os

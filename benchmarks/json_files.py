@@ -1,8 +1,10 @@
-"""Additive work of two sides on JSON files of any kind: `python -m benchmarks.json_files FOLDER...`.
+"""Additive work of two sides on JSON files of any kind: `python -m benchmarks.json_files
+FOLDER...`.
 
-Each FOLDER holds files of one kind. Both sides add what people add, where they add it: members at the end of an
-object or in the order of its keys, records and values at the end of a list. The table says how many of the merges
-stop, with git's lines and by structure, and whether all that was added is in the results.
+Each FOLDER holds files of one kind. Both sides add what people add, where they add it: members at
+the end of an object or in the order of its keys, records and values at the end of a list. The table
+says how many of the merges stop, with git's lines and by structure, and whether all that was added
+is in the results.
 """
 
 import argparse
@@ -28,7 +30,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.json_files", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     args = parser.parse_args()
-    print("| kind | files | merges | stop: git's lines | stop: by structure | of git's stops gone | lost |")
+    print(
+        "| kind | files | merges | stop: git's lines | stop: by structure | of git's stops gone | lost |"
+    )
     print("|---|---|---|---|---|---|---|")
     for folder in args.folders:
         count, files = Counter[str](), 0
@@ -39,7 +43,15 @@ def main() -> None:
                 count.update(compare(text, chance))
         gone = count["lines"] - count["both"]
         share = f"{gone / count['lines']:.1%}" if count["lines"] else "-"
-        cells = (folder.name, files, count["merges"], count["lines"], count["structure"], share, count["lost"])
+        cells = (
+            folder.name,
+            files,
+            count["merges"],
+            count["lines"],
+            count["structure"],
+            share,
+            count["lost"],
+        )
         print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
@@ -48,8 +60,12 @@ def compare(text: str, chance: random.Random) -> Counter[str]:
     found = re.search(r"\n([ \t]+)\S", text)
     indent = found[1] if found else None
     sides = [copy.deepcopy(document) for _ in range(2)]
-    added = [list(add(side, chance, name)) for side, name in zip(sides, ("left", "right"), strict=True)]
-    base, ours, theirs = (json.dumps(each, indent=indent, ensure_ascii=False).encode() for each in (document, *sides))
+    added = [
+        list(add(side, chance, name)) for side, name in zip(sides, ("left", "right"), strict=True)
+    ]
+    base, ours, theirs = (
+        json.dumps(each, indent=indent, ensure_ascii=False).encode() for each in (document, *sides)
+    )
     lines = stops_by_lines([base, ours, theirs])
     try:
         merged = merge_file(base, ours, theirs)
@@ -73,7 +89,10 @@ def add(document: Any, chance: random.Random, name: str) -> Iterator[str]:
     """One to three additions; the words by which each is known again."""
     for number in range(chance.randint(1, 3)):
         places = list(find_places(document, chance))
-        place, word = chance.choice(places[: 1 + len(places) // 4]), f"{name}-{number}-{chance.randrange(10**6)}"
+        place, word = (
+            chance.choice(places[: 1 + len(places) // 4]),
+            f"{name}-{number}-{chance.randrange(10**6)}",
+        )
         if isinstance(place, dict):
             like = chance.choice(list(place.values()))
             put(place, word, f"value of {word}" if isinstance(like, dict | list) else like)
@@ -85,7 +104,9 @@ def add(document: Any, chance: random.Random, name: str) -> Iterator[str]:
 
 
 def find_places(value: Any, chance: random.Random) -> Iterator[Any]:
-    """Objects and lists that are not empty, those near the root first; of many below one another a few."""
+    """Objects and lists that are not empty, those near the root first; of many below one another a
+    few.
+    """
     queue = [value]
     while queue:
         place = queue.pop(0)

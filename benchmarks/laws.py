@@ -2,8 +2,8 @@
 
     python -m benchmarks.laws [--histories N] [--seed S] [--first NUMBER]
 
-Each history is a base and two sessions of known operations on it, made from the seed and its number alone. Exit code 1,
-with the smallest history that still breaks the law, when one is broken.
+Each history is a base and two sessions of known operations on it, made from the seed and its number
+alone. Exit code 1, with the smallest history that still breaks the law, when one is broken.
 """
 
 import argparse
@@ -41,7 +41,9 @@ Merge = Callable[[str, str, str], Merged]
 
 
 class History(NamedTuple):
-    """What happened before the sides parted, what both did alike (a cherry-pick), and what each did alone."""
+    """What happened before the sides parted, what both did alike (a cherry-pick), and what each did
+    alone.
+    """
 
     before: list[Operation]
     shared: list[Operation]
@@ -51,7 +53,9 @@ class History(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A history played, and its merge in both orientations; kept: the values of one when each side is chosen."""
+    """A history played, and its merge in both orientations; kept: the values of one when each side
+    is chosen.
+    """
 
     values: tuple[Value, Value, Value]
     texts: tuple[str, str, str]
@@ -74,7 +78,9 @@ class Violation(NamedTuple):
 def make_history(seed: int, number: int) -> History:
     """The history of this number, always the same."""
     source = random.Random(f"{seed}/{number}")  # noqa: S311 (a test's choices, not a secret)
-    before, shared = (_make_operations(source, side, source.choice((0, 0, 1, 3))) for side in ("b", "s"))
+    before, shared = (
+        _make_operations(source, side, source.choice((0, 0, 1, 3))) for side in ("b", "s")
+    )
     ours, theirs = (_make_session(source, side) for side in ("o", "t"))
     layout = source.choice(LAYOUTS)
     layouts = [layout if source.random() < 0.8 else source.choice(LAYOUTS) for _ in range(2)]
@@ -82,21 +88,32 @@ def make_history(seed: int, number: int) -> History:
 
 
 def _make_session(source: random.Random, side: str) -> list[Operation]:
-    """Mostly one that says when it was, as every command does; the same instant on both sides happens."""
+    """Mostly one that says when it was, as every command does; the same instant on both sides
+    happens.
+    """
     operations = _make_operations(source, side, source.randint(0, MOST_OPERATIONS))
-    stamp = [Operation("bump", source.randint(0, 9), side)] if operations and source.random() < 0.8 else []
+    stamp = (
+        [Operation("bump", source.randint(0, 9), side)]
+        if operations and source.random() < 0.8
+        else []
+    )
     return [*operations, *stamp]
 
 
 def _make_operations(source: random.Random, side: str, count: int) -> list[Operation]:
     marks = source.sample(range(100), count)
-    return [Operation(source.choice(KIND_NAMES), source.randint(0, 8), f"{side}{mark:02}") for mark in marks]
+    return [
+        Operation(source.choice(KIND_NAMES), source.randint(0, 8), f"{side}{mark:02}")
+        for mark in marks
+    ]
 
 
 def play(history: History, merge: Merge) -> Case:
     """The three versions of a history, merged."""
     base = apply_operations(start(), history.before)
-    ours, theirs = (apply_operations(base, [*history.shared, *side]) for side in (history.ours, history.theirs))
+    ours, theirs = (
+        apply_operations(base, [*history.shared, *side]) for side in (history.ours, history.theirs)
+    )
     values = zip((base, ours, theirs), history.layouts, strict=True)
     first, second, third = (text_of(value, layout) for value, layout in values)
     one, other = merge(first, second, third), merge(first, third, second)
@@ -123,18 +140,25 @@ def check_symmetry(case: Case, merge: Merge) -> Iterator[str]:
         yield f"{len(case.one.conflicts)} conflicts, {len(case.other.conflicts)} with the sides swapped"
     if not case.one.conflicts and case.one.text != case.other.text:
         yield "clean, but another text with the sides swapped"
-    swapped = (json.loads(keep_side(case.other.text, THEIRS)), json.loads(keep_side(case.other.text, OURS)))
+    swapped = (
+        json.loads(keep_side(case.other.text, THEIRS)),
+        json.loads(keep_side(case.other.text, OURS)),
+    )
     if case.kept != swapped:
         yield "other content with the sides swapped"
 
 
 def check_no_loss(case: Case, merge: Merge) -> Iterator[str]:
-    """What a side wrote is in the result or in a conflict, but for what is declared to follow one side."""
+    """What a side wrote is in the result or in a conflict, but for what is declared to follow one
+    side.
+    """
     base, *sides = case.values
     found = find_scalars(case.kept[0]) | find_scalars(case.kept[1])
     for side in sides:
         is_cut = max(len(value["recently_done"]) for value in case.kept) >= MOST_DONE
-        lost = find_scalars(_without_declared(side, is_cut)) - find_scalars(base) - found - {OVERTAKEN}
+        lost = (
+            find_scalars(_without_declared(side, is_cut)) - find_scalars(base) - found - {OVERTAKEN}
+        )
         if lost:
             yield f"gone: {sorted(lost)}"
 
@@ -144,14 +168,21 @@ def check_no_resurrection(case: Case, merge: Merge) -> Iterator[str]:
     base, ours, theirs = (_items_by_list(value) for value in case.values)
     for name, before in base.items():
         for side, other in ((ours[name], theirs[name]), (theirs[name], ours[name])):
-            away = {key for key, item in before.items() if key not in side and other.get(key) == item}
-            back = away & _items_by_list(case.kept[0])[name].keys() | away & _items_by_list(case.kept[1])[name].keys()
+            away = {
+                key for key, item in before.items() if key not in side and other.get(key) == item
+            }
+            back = (
+                away & _items_by_list(case.kept[0])[name].keys()
+                | away & _items_by_list(case.kept[1])[name].keys()
+            )
             if back:
                 yield f"back in {name}: {sorted(back)}"
 
 
 def check_finished_work(case: Case, merge: Merge) -> Iterator[str]:
-    """No action that one side took off the queue, and the other left alone, is offered again, in a conflict neither."""
+    """No action that one side took off the queue, and the other left alone, is offered again, in a
+    conflict neither.
+    """
     base, ours, theirs = (_count_actions(value) for value in case.values)
     for side, other, holder in ((ours, theirs, case.values[1]), (theirs, ours, case.values[2])):
         if "next_actions" not in holder:
@@ -168,7 +199,9 @@ def _count_actions(value: Value) -> Counter[str]:
 
 
 def check_no_invention(case: Case, merge: Merge) -> Iterator[str]:
-    """Whatever the result holds, one of the three versions holds, but for sums and the list of what gave way."""
+    """Whatever the result holds, one of the three versions holds, but for sums and the list of what
+    gave way.
+    """
     known = {"superseded"} | {scalar for value in case.values for scalar in find_scalars(value)}
     for value in case.kept:
         invented = find_scalars({**value, "cost": None}) - known - {"null"}
@@ -186,14 +219,18 @@ def check_no_doubling(case: Case, merge: Merge) -> Iterator[str]:
 
 
 def check_order(case: Case, merge: Merge) -> Iterator[str]:
-    """Two items stand as a side has them, where nobody has them otherwise, unless what one side moved forbids it."""
+    """Two items stand as a side has them, where nobody has them otherwise, unless what one side
+    moved forbids it.
+    """
     for name in ("next_actions", "progress_table"):
         base, ours, theirs = ([_key(item) for item in value.get(name, [])] for value in case.values)
         if any(len(set(version)) < len(version) for version in (base, ours, theirs)):
             continue
         result = [_key(item) for item in case.kept[0].get(name, [])]
         sides = [[item for item in version if item in result] for version in (ours, theirs)]
-        if not case.one.conflicts and not is_kept(result, [item for item in base if item in result], *sides):
+        if not case.one.conflicts and not is_kept(
+            result, [item for item in base if item in result], *sides
+        ):
             yield f"{name}: {result}"
 
 
@@ -201,9 +238,14 @@ def check_limit(case: Case, merge: Merge) -> Iterator[str]:
     """What a list with a limit loses is not newer than what it keeps."""
     for value in case.kept:
         kept = [str(entry["at"]) for entry in value["recently_done"]]
-        base, *sides = [{_key(entry): str(entry["at"]) for entry in each["recently_done"]} for each in case.values]
+        base, *sides = [
+            {_key(entry): str(entry["at"]) for entry in each["recently_done"]}
+            for each in case.values
+        ]
         cut = (
-            {key: at for side in sides for key, at in side.items() if key not in base} if len(kept) >= MOST_DONE else {}
+            {key: at for side in sides for key, at in side.items() if key not in base}
+            if len(kept) >= MOST_DONE
+            else {}
         )
         for key in map(_key, value["recently_done"]):
             cut.pop(key, None)
@@ -221,20 +263,26 @@ def check_costs(case: Case, merge: Merge) -> Iterator[str]:
 
 
 def check_validity(case: Case, merge: Merge) -> Iterator[str]:
-    """Valid sides give a valid checkpoint when clean, and when one side of all conflicts is chosen in an editor; but no
-    side says what is next where both finished the rest of the queue.
+    """Valid sides give a valid checkpoint when clean, and when one side of all conflicts is chosen
+    in an editor; but no side says what is next where both finished the rest of the queue.
     """
     for side in (OURS, THEIRS):
         findings = check_document(PATH, keep_side(case.one.text, side).encode(), now=NOW).findings
         is_open = bool(case.one.conflicts) and not case.kept[side // 2].get("next_actions")
         open_code = "skill/next-actions-empty" if is_open else ""
-        errors = [finding.message for finding in findings if finding.level == "error" and finding.code != open_code]
+        errors = [
+            finding.message
+            for finding in findings
+            if finding.level == "error" and finding.code != open_code
+        ]
         if errors:
             yield f"{'clean result' if not case.one.conflicts else f'side {side} chosen'}: {errors[0]}"
 
 
 def check_verdicts(case: Case, merge: Merge) -> Iterator[str]:
-    """`audit --all` finds nothing lost, duplicated, mixed up, back or written anew, whatever side is chosen."""
+    """`audit --all` finds nothing lost, duplicated, mixed up, back or written anew, whatever side
+    is chosen.
+    """
     for side in (OURS, THEIRS):
         found = judge_texts(*case.texts, keep_side(case.one.text, side), SCHEMA)
         wrong = [entry for entry in found.entries if entry.verdict not in ("decided", *TAKEN)]
@@ -274,9 +322,15 @@ def find_scalars(value: Any) -> set[str]:
 
 
 def _without_declared(value: Value, is_cut: bool) -> Value:
-    state = {key: field for key, field in value["skill_state"].items() if key not in ("last_run", "streak")}
+    state = {
+        key: field
+        for key, field in value["skill_state"].items()
+        if key not in ("last_run", "streak")
+    }
     declared = ("updated_at", "cost", *(["recently_done"] if is_cut else []))
-    return {key: field for key, field in {**value, "skill_state": state}.items() if key not in declared}
+    return {
+        key: field for key, field in {**value, "skill_state": state}.items() if key not in declared
+    }
 
 
 def _items_by_list(value: Value) -> dict[str, dict[str, Any]]:
@@ -290,7 +344,10 @@ def _items_by_list(value: Value) -> dict[str, dict[str, Any]]:
 def _item_counts(value: Value) -> Counter[tuple[str, str]]:
     state, primer = value["skill_state"], value["context_primer"]
     lists = {
-        **{name: value.get(name, []) for name in ("progress_table", "blockers", "next_actions", "recently_done")},
+        **{
+            name: value.get(name, [])
+            for name in ("progress_table", "blockers", "next_actions", "recently_done")
+        },
         **{name: primer[name] for name in ("key_decisions", "generated_files", "user_preferences")},
         **{name: state[name] for name in ("run_history", "merged_prs")},
     }
@@ -298,7 +355,11 @@ def _item_counts(value: Value) -> Counter[tuple[str, str]]:
 
 
 def _key(item: Any) -> str:
-    return str(item["id"]) if isinstance(item, dict) and "id" in item else json.dumps(item, sort_keys=True)
+    return (
+        str(item["id"])
+        if isinstance(item, dict) and "id" in item
+        else json.dumps(item, sort_keys=True)
+    )
 
 
 # merges
@@ -322,7 +383,9 @@ def merge_well(base: str, ours: str, theirs: str) -> Merged:
 
 
 def merge_badly(base: str, ours: str, theirs: str) -> Merged:
-    """A broken merge, to see that the laws notice: the private state comes whole from the newer side, always."""
+    """A broken merge, to see that the laws notice: the private state comes whole from the newer
+    side, always.
+    """
     roots = [parse(text) for text in (ours, theirs)]
     newer = max(roots, key=lambda root: str(root.value["updated_at"])).value["skill_state"]
     sides = [rewrite(root, {**copy.deepcopy(root.value), "skill_state": newer}) for root in roots]
@@ -336,7 +399,9 @@ MERGES: dict[str, Merge] = {"well": merge_well, "badly": merge_badly}
 
 
 class Counts(NamedTuple):
-    """How many histories were merged, how many conflicted, how many operations they held; the first violation."""
+    """How many histories were merged, how many conflicted, how many operations they held; the first
+    violation.
+    """
 
     histories: int
     conflicted: int
@@ -352,8 +417,12 @@ class Work(NamedTuple):
     merge: str
 
 
-def find_violation(number: int, history: History, merge: Merge) -> tuple[Case | None, Violation | None]:
-    """The first law that a history breaks, if any; a merge that fails altogether breaks the first of laws."""
+def find_violation(
+    number: int, history: History, merge: Merge
+) -> tuple[Case | None, Violation | None]:
+    """The first law that a history breaks, if any; a merge that fails altogether breaks the first
+    of laws.
+    """
     try:
         case = play(history, merge)
     except Exception as error:
@@ -374,13 +443,19 @@ def run_chunk(work: Work) -> Counts:
         if violation is not None:
             return Counts(done + 1, conflicted, operations, violation)
         conflicted += bool(case and case.one.conflicts)
-        operations += len(history.before) + len(history.shared) + len(history.ours) + len(history.theirs)
+        operations += (
+            len(history.before) + len(history.shared) + len(history.ours) + len(history.theirs)
+        )
     return Counts(len(work.numbers), conflicted, operations, None)
 
 
 def run_all(seed: int, numbers: range, processes: int, merge: str) -> Counts:
-    """Return the counts of these histories, spread over processes; it ends at the first violation."""
-    works = [Work(seed, numbers[start : start + CHUNK], merge) for start in range(0, len(numbers), CHUNK)]
+    """Return the counts of these histories, spread over processes; it ends at the first
+    violation.
+    """
+    works = [
+        Work(seed, numbers[start : start + CHUNK], merge) for start in range(0, len(numbers), CHUNK)
+    ]
     total = Counts(0, 0, 0, None)
     with multiprocessing.Pool(processes) as pool:
         for counts in pool.imap(run_chunk, works):
@@ -415,11 +490,16 @@ def shrink(violation: Violation, history: History, merge: Merge) -> History:
 
 
 def describe(violation: Violation, seed: int, merge: Merge) -> str:
-    """The violation as a few lines: the law, how to see it again, and the smallest history that shows it."""
+    """The violation as a few lines: the law, how to see it again, and the smallest history that
+    shows it.
+    """
     history = shrink(violation, make_history(seed, violation.number), merge)
     _, smallest = find_violation(violation.number, history, merge)
     detail = violation.detail if smallest is None else smallest.detail
-    lines = [f"BROKEN: {violation.law}: {detail}", f"seed {seed}, history {violation.number}, made small:"]
+    lines = [
+        f"BROKEN: {violation.law}: {detail}",
+        f"seed {seed}, history {violation.number}, made small:",
+    ]
     for name, operations in history._asdict().items():
         shown = operations if name == "layouts" else [tuple(operation) for operation in operations]
         lines.append(f"  {name}: {shown}")
@@ -428,19 +508,28 @@ def describe(violation: Violation, seed: int, merge: Merge) -> str:
 
 def main(words: list[str]) -> int:
     """Run, print the counts, and answer 1 where a law was broken."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.laws", description="the laws of the merge, at length")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.laws", description="the laws of the merge, at length"
+    )
     parser.add_argument("--histories", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="of the histories: where to begin")
+    parser.add_argument(
+        "--first", type=int, default=0, metavar="NUMBER", help="of the histories: where to begin"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
-        "--merge", choices=MERGES, default="well", help="badly: a broken merge, which must be found out"
+        "--merge",
+        choices=MERGES,
+        default="well",
+        help="badly: a broken merge, which must be found out",
     )
     args = parser.parse_args(words)
     began = time.monotonic()
     numbers = range(args.first, args.first + args.histories)
     total = run_all(args.seed, numbers, args.processes, args.merge)
-    print(f"{total.histories} histories (seed {args.seed}), {total.operations} operations, {len(LAWS)} laws each")
+    print(
+        f"{total.histories} histories (seed {args.seed}), {total.operations} operations, {len(LAWS)} laws each"
+    )
     print(f"{total.histories - total.conflicted} clean, {total.conflicted} with conflicts")
     print(f"{time.monotonic() - began:.0f} seconds in {args.processes} processes")
     if total.violation is None:

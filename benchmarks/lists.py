@@ -1,12 +1,14 @@
-"""Merges of lists without a schema, built so that the right result is known: how many are right, and how many wrong.
+"""Merges of lists without a schema, built so that the right result is known: how many are right,
+and how many wrong.
 
     python -m benchmarks.lists [--edits 5000] [--seed 1] [--show 3]
 
-Each case is a list of one of several kinds (arguments, lines, numbers, records without a key, lists of lists), and an
-edit of each side: items replaced, inserted, removed or moved, and members of records changed. Every value that is put
-anywhere is new, and an item that the list repeats is left alone, so the right result follows from what each side did.
-A conflict is right where both sides touched one item, or added something at one place, and false anywhere else. A
-clean result that differs from every right one is wrong.
+Each case is a list of one of several kinds (arguments, lines, numbers, records without a key, lists
+of lists), and an edit of each side: items replaced, inserted, removed or moved, and members of
+records changed. Every value that is put anywhere is new, and an item that the list repeats is left
+alone, so the right result follows from what each side did. A conflict is right where both sides
+touched one item, or added something at one place, and false anywhere else. A clean result that
+differs from every right one is wrong.
 """
 
 import argparse
@@ -24,7 +26,9 @@ Item = tuple[int, Any]  # an identity that the merge does not see, and the value
 
 
 class Edit(NamedTuple):
-    """kind: "replace", "change", "insert", "remove" or "move". at: an item of base, or the gap before it."""
+    """kind: "replace", "change", "insert", "remove" or "move". at: an item of base, or the gap
+    before it.
+    """
 
     kind: str
     at: int
@@ -36,7 +40,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--edits", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", type=int, default=3, help="how many wrong results and false conflicts to print")
+    parser.add_argument(
+        "--show", type=int, default=3, help="how many wrong results and false conflicts to print"
+    )
     arguments = parser.parse_args()
 
     counts: collections.Counter[str] = collections.Counter()
@@ -47,10 +53,16 @@ def main() -> None:
         edits = [build_edit(chooser, kind, base, f"{side}{number}") for side in ("ours", "theirs")]
         verdict, versions, merged = judge(base, edits[0], edits[1])
         counts[verdict] += 1
-        counts[f"{verdict}: {kind}, {edits[0].kind} and {edits[1].kind}"] += verdict in ("wrong", "false conflict")
+        counts[f"{verdict}: {kind}, {edits[0].kind} and {edits[1].kind}"] += verdict in (
+            "wrong",
+            "false conflict",
+        )
         if verdict in ("wrong", "false conflict") and shown[verdict] < arguments.show:
             shown[verdict] += 1
-            print(f"{verdict}: {kind} {edits}\n  " + "\n  ".join(json.dumps(value) for value in (*versions, merged)))
+            print(
+                f"{verdict}: {kind} {edits}\n  "
+                + "\n  ".join(json.dumps(value) for value in (*versions, merged))
+            )
 
     for name, count in sorted(counts.items()):
         if count:
@@ -74,7 +86,9 @@ def build_list(chooser: random.Random, number: int) -> tuple[str, list[Any]]:
         return kind, [[chooser.choice([1, 2]), mark] for mark in marks]
     if kind == "mixed":
         return kind, repeat_some(chooser, marks, [True, None, {"a": 1}, ["b"]])
-    return kind, [{"kind": "cell", "lines": [mark, "end"], "run": chooser.choice([1, 2])} for mark in marks]
+    return kind, [
+        {"kind": "cell", "lines": [mark, "end"], "run": chooser.choice([1, 2])} for mark in marks
+    ]
 
 
 def repeat_some(chooser: random.Random, items: list[Any], often: list[Any]) -> list[Any]:
@@ -112,8 +126,12 @@ def apply(items: list[Item], edit: Edit, side: int) -> list[Item]:
     """Return the items after an edit; new ones have identities of the side's own."""
     found = list(items)
     if edit.kind == "insert":
-        place = next((number for number, item in enumerate(found) if item[0] == edit.at), len(found))
-        found[place:place] = [(side * 1000 + number, value) for number, value in enumerate(edit.values)]
+        place = next(
+            (number for number, item in enumerate(found) if item[0] == edit.at), len(found)
+        )
+        found[place:place] = [
+            (side * 1000 + number, value) for number, value in enumerate(edit.values)
+        ]
         return found
     place = next(number for number, item in enumerate(found) if item[0] == edit.at)
     if edit.kind == "remove":
@@ -138,7 +156,9 @@ def change(value: Any, edit: Edit) -> Any:
 
 
 def judge(base: list[Any], ours: Edit, theirs: Edit) -> tuple[str, list[Any], Any]:
-    """Return the verdict, the three versions as lists, and the merged list (None for a conflict)."""
+    """Return the verdict, the three versions as lists, and the merged list (None for a
+    conflict).
+    """
     items = list(enumerate(base))
     sides = [items, apply(items, ours, 1), apply(items, theirs, 2)]
     versions = [[value for _, value in side] for side in sides]
@@ -157,9 +177,11 @@ def judge(base: list[Any], ours: Edit, theirs: Edit) -> tuple[str, list[Any], An
 
 
 def is_lawful(sides: list[list[Item]], result: list[Any]) -> bool:
-    """Return whether a result has what both sides made of each item, in an order that a side has or nobody contradicts.
+    """Return whether a result has what both sides made of each item, in an order that a side has or
+    nobody contradicts.
 
-    Equal values can be any of the items that have them: it is enough that one way to tell them apart is lawful.
+    Equal values can be any of the items that have them: it is enough that one way to tell them
+    apart is lawful.
     """
     expected = find_expected(sides)
     if expected is None:
@@ -184,7 +206,9 @@ def name_items(result: list[Any], places: dict[str, list[int]]) -> Iterator[list
 
 
 def find_expected(sides: list[list[Item]]) -> dict[int, Any] | None:
-    """Return the value of each item that is to be there, None where both sides changed one in two ways."""
+    """Return the value of each item that is to be there, None where both sides changed one in two
+    ways.
+    """
     base, ours, theirs = [dict(side) for side in sides]
     expected = {}
     for identity in {**base, **ours, **theirs}:
@@ -198,14 +222,18 @@ def find_expected(sides: list[list[Item]]) -> dict[int, Any] | None:
 
 
 def find_order(sides: list[list[Item]], identities: list[int]) -> bool:
-    """Return whether each pair is in an order that a side gave it, or that base has if no side changed it."""
+    """Return whether each pair is in an order that a side gave it, or that base has if no side
+    changed it.
+    """
     ranks = [{identity: number for number, (identity, _) in enumerate(side)} for side in sides]
     for first, second in itertools.combinations(identities, 2):
         before = [rank[first] < rank[second] for rank in ranks if first in rank and second in rank]
         if not before:
             continue
         in_base = first in ranks[0] and second in ranks[0]
-        is_moved = any(is_mover(sides, side, identity) for side in (1, 2) for identity in (first, second))
+        is_moved = any(
+            is_mover(sides, side, identity) for side in (1, 2) for identity in (first, second)
+        )
         if in_base and len(before) == 3 and before[1] != before[2]:
             if before[0]:
                 return False  # one side moved them
@@ -221,7 +249,9 @@ def is_mover(sides: list[list[Item]], side: int, identity: int) -> bool:
 
 
 def meet(base: list[Any], ours: Edit, theirs: Edit) -> bool:
-    """Return whether a conflict is right: one item, one place, or a move, which may contradict what is beside it."""
+    """Return whether a conflict is right: one item, one place, or a move, which may contradict what
+    is beside it.
+    """
     spans = []
     for edit in (ours, theirs):
         span = {edit.at, edit.to} if edit.kind == "move" else {edit.at}

@@ -1,4 +1,6 @@
-"""A repository whose two branches both changed a hundred checkpoints, and their `git merge` as a program to measure."""
+"""A repository whose two branches both changed a hundred checkpoints, and their `git merge` as a
+program to measure.
+"""
 
 import os
 import subprocess
@@ -12,7 +14,9 @@ FILES = 100
 def git(folder: str, *words: str) -> None:
     """git, in the repository, without the user's configuration."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(["git", *words], cwd=folder, check=True, env={**env, **HERMETIC}, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["git", *words], cwd=folder, check=True, env={**env, **HERMETIC}, stdout=subprocess.DEVNULL
+    )
 
 
 def make_repository(folder: str) -> None:
@@ -20,7 +24,8 @@ def make_repository(folder: str) -> None:
     git(folder, "init", "-q", "-b", "base")
     write_text(os.path.join(folder, ".gitattributes"), "*.checkpoint.json merge=measured\n")
     bases = {
-        f"skill-{number}": make_checkpoint(f"skill-{number}", "/srv/tidepool", number % 90) for number in range(FILES)
+        f"skill-{number}": make_checkpoint(f"skill-{number}", "/srv/tidepool", number % 90)
+        for number in range(FILES)
     }
     sides = {skill: make_sides(base) for skill, base in bases.items()}
     versions = {"base": bases}
@@ -30,7 +35,9 @@ def make_repository(folder: str) -> None:
         if branch != "base":
             git(folder, "checkout", "-q", "-b", branch, "base")
         for skill, value in files.items():
-            write_text(os.path.join(folder, ".checkpoints", f"{skill}.checkpoint.json"), text_of(value))
+            write_text(
+                os.path.join(folder, ".checkpoints", f"{skill}.checkpoint.json"), text_of(value)
+            )
         git(folder, "add", "-A")
         git(folder, "commit", "-q", "-m", branch)
 

@@ -1,4 +1,5 @@
-"""CPU time of whole processes: programs take turns, so that a noisy machine is as noisy for each of them.
+"""CPU time of whole processes: programs take turns, so that a noisy machine is as noisy for each of
+them.
 
 Figures are the median over rounds; a ratio is taken within each round before its median is.
 """
@@ -17,8 +18,8 @@ ROUNDS = 21
 class Contender(NamedTuple):
     """A program to measure.
 
-    words: what is run, without a shell. prepare: called before each run, not measured. codes: exit codes that count
-    as having done the work; None takes any.
+    words: what is run, without a shell. prepare: called before each run, not measured. codes: exit
+    codes that count as having done the work; None takes any.
     """
 
     name: str
@@ -28,8 +29,8 @@ class Contender(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What was measured: milliseconds of CPU (user and system, children included), and the ratio to the first. more:
-    what else is kept of it, such as its peak in MB.
+    """What was measured: milliseconds of CPU (user and system, children included), and the ratio to
+    the first. more: what else is kept of it, such as its peak in MB.
     """
 
     name: str
@@ -50,7 +51,8 @@ def keep(key: str, figures: Sequence[Figure]) -> None:
         "date": time.strftime("%Y-%m-%d"),
         "python": platform.python_version(),
         "rows": {
-            one.name: {"ms": round(one.milliseconds, 1), "ratio": round(one.ratio, 3), **one.more} for one in figures
+            one.name: {"ms": round(one.milliseconds, 1), "ratio": round(one.ratio, 3), **one.more}
+            for one in figures
         },
     }
     with open(KEPT, "w", encoding="utf-8") as stream:
@@ -59,7 +61,9 @@ def keep(key: str, figures: Sequence[Figure]) -> None:
 
 
 def measure(contenders: Sequence[Contender], cwd: str, rounds: int = ROUNDS) -> list[Figure]:
-    """Figures in the order given; the first contender is the base of the ratios. One unmeasured round goes first."""
+    """Figures in the order given; the first contender is the base of the ratios. One unmeasured
+    round goes first.
+    """
     times: list[list[float]] = [[] for _ in contenders]
     for turn in range(rounds + 1):
         for index, contender in enumerate(contenders):
@@ -77,7 +81,9 @@ def measure(contenders: Sequence[Contender], cwd: str, rounds: int = ROUNDS) -> 
 
 
 def run_once(contender: Contender, cwd: str) -> float:
-    """One run's CPU seconds. Raises RuntimeError for an exit code that is not among the contender's."""
+    """One run's CPU seconds. Raises RuntimeError for an exit code that is not among the
+    contender's.
+    """
     contender.prepare()
     process = os.fork()
     if process == 0:
@@ -85,7 +91,9 @@ def run_once(contender: Contender, cwd: str) -> float:
     _, status, usage = os.wait4(process, 0)
     code = os.waitstatus_to_exitcode(status)
     if contender.codes is not None and code not in contender.codes:
-        raise RuntimeError(f"{contender.name} ended with exit code {code}: {' '.join(contender.words)}")
+        raise RuntimeError(
+            f"{contender.name} ended with exit code {code}: {' '.join(contender.words)}"
+        )
     return usage.ru_utime + usage.ru_stime
 
 
@@ -95,7 +103,11 @@ def _become(words: Sequence[str], cwd: str) -> None:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nowhere, descriptor)
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTHON"))}
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("GIT_", "PYTHON"))
+        }
         os.execvpe(words[0], list(words), {**env, **HERMETIC})  # noqa: S606 (no shell: that is wanted)
     finally:
         os._exit(127)
@@ -113,7 +125,9 @@ HERMETIC = {
 
 
 def print_table(title: str, figures: Sequence[Figure], key: str = "") -> None:
-    """A title and one line a figure. key: under which they are kept in figures.json, for the pages that show them."""
+    """A title and one line a figure. key: under which they are kept in figures.json, for the pages
+    that show them.
+    """
     if key:
         keep(key, figures)
     width = max(len(figure.name) for figure in figures)

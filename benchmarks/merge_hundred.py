@@ -1,6 +1,8 @@
-"""`git merge` of a hundred checkpoints, set up as `checkpoint init` sets a clone up, beside the script for Node.
+"""`git merge` of a hundred checkpoints, set up as `checkpoint init` sets a clone up, beside the
+script for Node.
 
-The base of the ratios is Node's. It takes minutes and is not part of `make bench`: python -m benchmarks.merge_hundred
+The base of the ratios is Node's. It takes minutes and is not part of `make bench`: python -m
+benchmarks.merge_hundred
 """
 
 import os
@@ -25,16 +27,22 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as folder:
         make_repository(folder)
-        contenders = [contender(name, folder, driver) for name, driver in list_drivers(node).items()]
+        contenders = [
+            contender(name, folder, driver) for name, driver in list_drivers(node).items()
+        ]
         figures = measure(contenders, folder, ROUNDS)
     print_table(
-        f"git merge, {FILES} files of 16 KB that both sides changed; base: node", [_noted(f) for f in figures], "merge"
+        f"git merge, {FILES} files of 16 KB that both sides changed; base: node",
+        [_noted(f) for f in figures],
+        "merge",
     )
     return 0
 
 
 def list_drivers(node: str) -> dict[str, str]:
-    """Driver commands by name: the peer's, ours with its fallback as init writes it, one that leaves ours alone."""
+    """Driver commands by name: the peer's, ours with its fallback as init writes it, one that
+    leaves ours alone.
+    """
     package = os.path.dirname(checkpoint_git.__file__)
     return {
         "node, peers/merge.js": f"'{node}' '{PEER}' %O %A %B",
@@ -44,7 +52,9 @@ def list_drivers(node: str) -> dict[str, str]:
 
 
 def _noted(figure: Figure) -> Figure:
-    return figure._replace(note=f"{figure.milliseconds / FILES:.1f} ms a file, git's own work included")
+    return figure._replace(
+        note=f"{figure.milliseconds / FILES:.1f} ms a file, git's own work included"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The merge of large checkpoints: how time and memory grow with the rows, in a process and as the whole driver.
+"""The merge of large checkpoints: how time and memory grow with the rows, in a process and as the
+whole driver.
 
-`python -m benchmarks.merge_large`. 10,000 rows are about 1 MB; both sides change, add and remove rows all over.
+`python -m benchmarks.merge_large`. 10,000 rows are about 1 MB; both sides change, add and remove
+rows all over.
 """
 
 import os
@@ -33,7 +35,9 @@ print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - 
 
 
 class Cost(NamedTuple):
-    """seconds: of CPU. kilobytes: the most memory that was held, for a whole process with the interpreter's own."""
+    """seconds: of CPU. kilobytes: the most memory that was held, for a whole process with the
+    interpreter's own.
+    """
 
     seconds: float
     kilobytes: float
@@ -42,7 +46,9 @@ class Cost(NamedTuple):
 def main() -> None:
     """Print the table."""
     print("\nThe merge of large checkpoints, Python's garbage collector off as in the driver")
-    print("      rows   size   in process     more memory   whole driver   its memory   per row and log(rows)")
+    print(
+        "      rows   size   in process     more memory   whole driver   its memory   per row and log(rows)"
+    )
     first: float | None = None
     for rows in ROWS:
         with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +63,9 @@ def main() -> None:
 
 
 def make_large_sides(rows: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """A checkpoint with that many rows, and two sides that touched every tenth row, each its own."""
+    """A checkpoint with that many rows, and two sides that touched every tenth row, each its
+    own.
+    """
     base = make_checkpoint("build", "/srv/tidepool")
     base["progress_table"] = [_row(number, "not_started") for number in range(rows)]
     sides = []
@@ -94,7 +102,10 @@ def _measure(folder: str) -> tuple[Cost, Cost]:
 
 
 def _median(costs: list[Cost]) -> Cost:
-    return Cost(statistics.median(cost.seconds for cost in costs), statistics.median(cost.kilobytes for cost in costs))
+    return Cost(
+        statistics.median(cost.seconds for cost in costs),
+        statistics.median(cost.kilobytes for cost in costs),
+    )
 
 
 def _run_inside(folder: str) -> Cost:

@@ -1,7 +1,8 @@
-"""Commits merged in memory beside the real `git merge` with the driver: `python -m benchmarks.merged_commits`.
+"""Commits merged in memory beside the real `git merge` with the driver: `python -m
+benchmarks.merged_commits`.
 
---histories N of them (default 300), from --seed on; about a tenth of a second of CPU each. Exit code 1, with the seeds,
-where a tree differs or one is clean and the other is not.
+--histories N of them (default 300), from --seed on; about a tenth of a second of CPU each. Exit
+code 1, with the seeds, where a tree differs or one is clean and the other is not.
 """
 
 import argparse

@@ -2,22 +2,24 @@
 
     python -m benchmarks.mutants --count 20 --seed 7
     python -m benchmarks.mutants --paths checkpoint_git/merge --stages own folder
-    python -m benchmarks.mutants --count 200 --out results.jsonl    # stop it and start it again: it goes on
+    python -m benchmarks.mutants --count 200 --out results.jsonl    # stop it and start it again: it
+    goes on
 
-A mutation turns one comparison, negates one condition, swaps one "and" for "or", changes one constant or drops one
-statement, in a copy of this checkout. The tests run from near to far: those of the module's name, those of its folder,
-and those outside of it that import the module or tell a story about its part. A mutation is noticed when one of them
-fails. One that no test notices has survived: its diff is printed at the end. Of the tests those run that enter the
-changed function in their own process, not in one that they start.
+A mutation turns one comparison, negates one condition, swaps one "and" for "or", changes one
+constant or drops one statement, in a copy of this checkout. The tests run from near to far: those
+of the module's name, those of its folder, and those outside of it that import the module or tell a
+story about its part. A mutation is noticed when one of them fails. One that no test notices has
+survived: its diff is printed at the end. Of the tests those run that enter the changed function in
+their own process, not in one that they start.
 
-benchmarks/mutants-alive.txt has the survivors that somebody has read, each with the reason why no test sees it. They
-are not tried again. Results and reasons name a mutation by the text of the lines that it changes, not by their number,
-so that they hold while the rest of the module changes.
+benchmarks/mutants-alive.txt has the survivors that somebody has read, each with the reason why no
+test sees it. They are not tried again. Results and reasons name a mutation by the text of the lines
+that it changes, not by their number, so that they hold while the rest of the module changes.
 
     python -m benchmarks.mutants --promises
 
-breaks each promise of docs/promises.md on purpose, as benchmarks/promises-broken.txt says, and shows which of its tests
-falls.
+breaks each promise of docs/promises.md on purpose, as benchmarks/promises-broken.txt says, and
+shows which of its tests falls.
 """
 
 import argparse
@@ -80,7 +82,10 @@ STORIES = {
     "protocols/restore": ["tests/scenarios/test_restore_stories.py"],
     "protocols/restore/mechanisms": ["tests/protocols/restore"],
     "protocols/skill": ["tests/scenarios/test_session_loop.py", "tests/mcp/test_calls.py"],
-    "protocols/workflow": ["tests/scenarios/test_workflow.py", "tests/scenarios/test_workflow_stories.py"],
+    "protocols/workflow": [
+        "tests/scenarios/test_workflow.py",
+        "tests/scenarios/test_workflow_stories.py",
+    ],
     "tools/sync": ["tests/scenarios/test_fleet.py"],
 }
 
@@ -117,7 +122,9 @@ class Mutation(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a mutation does to whole lines of a module, wherever they are: its name in results and reasons."""
+    """What a mutation does to whole lines of a module, wherever they are: its name in results and
+    reasons.
+    """
 
     path: str
     old: str
@@ -125,7 +132,9 @@ class Change(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What one stage of the tests made of a mutation. test: the first that failed, "" where none did."""
+    """What one stage of the tests made of a mutation. test: the first that failed, "" where none
+    did.
+    """
 
     result: str
     test: str
@@ -139,7 +148,11 @@ def describe(mutation: Mutation) -> Change:
     new = mutation.apply(source).splitlines()
     first = mutation.start[0] - 1
     behind = len(old) - mutation.end[0]
-    return Change(mutation.path, _strip(old[first : len(old) - behind]), _strip(new[first : len(new) - behind]))
+    return Change(
+        mutation.path,
+        _strip(old[first : len(old) - behind]),
+        _strip(new[first : len(new) - behind]),
+    )
 
 
 def _strip(lines: Iterable[str]) -> str:
@@ -174,14 +187,21 @@ def _is_about_types(node: ast.AST) -> bool:
 
 def _mutate_node(path: str, node: ast.AST) -> Iterator[Mutation]:
     match node:
-        case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in TURNED:
+        case ast.Compare(left=left, ops=[operator], comparators=[right]) if (
+            type(operator) in TURNED
+        ):
             # operands in brackets end behind their nodes: the whole comparison is written again
             turned = TURNED[type(operator)]
-            yield _replace(path, "comparison", node, f"({ast.unparse(left)}) {turned} ({ast.unparse(right)})")
+            yield _replace(
+                path, "comparison", node, f"({ast.unparse(left)}) {turned} ({ast.unparse(right)})"
+            )
         case ast.BoolOp(op=operator, values=values):
             swapped = " or " if isinstance(operator, ast.And) else " and "
             yield _replace(
-                path, "and/or", node, "(" + swapped.join(f"({ast.unparse(value)})" for value in values) + ")"
+                path,
+                "and/or",
+                node,
+                "(" + swapped.join(f"({ast.unparse(value)})" for value in values) + ")",
             )
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             yield _replace(path, "condition", test, f"(not ({ast.unparse(test)}))")
@@ -200,7 +220,14 @@ def _find_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         match statement:
             case ast.Expr(value=ast.Constant()):
                 pass  # a docstring
-            case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break() | ast.Delete():
+            case (
+                ast.Expr()
+                | ast.AugAssign()
+                | ast.Raise()
+                | ast.Continue()
+                | ast.Break()
+                | ast.Delete()
+            ):
                 yield statement
             case ast.FunctionDef() | ast.ClassDef():
                 continue  # visited as a node
@@ -213,11 +240,15 @@ def _find_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def _replace(path: str, kind: str, node: ast.expr | ast.stmt, text: str) -> Mutation:
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
-    return Mutation(path, kind, (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), text)
+    return Mutation(
+        path, kind, (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), text
+    )
 
 
 def list_modules(patterns: list[str]) -> list[str]:
-    """Return the modules that the patterns name, as paths from the checkout; a folder stands for all in it."""
+    """Return the modules that the patterns name, as paths from the checkout; a folder stands for
+    all in it.
+    """
     found: set[str] = set()
     for pattern in patterns:
         for path in (ROOT / PACKAGE).glob(pattern.removeprefix(f"{PACKAGE}/").rstrip("/")):
@@ -229,7 +260,8 @@ def list_modules(patterns: list[str]) -> list[str]:
 def choose(modules: list[str], count: int, seed: int) -> list[Mutation]:
     """Return some mutations of the modules that still compile, each with lines of its own.
 
-    The choice is the same for the same seed and source, and nearly the same where only a few lines have changed.
+    The choice is the same for the same seed and source, and nearly the same where only a few lines
+    have changed.
     """
     candidates: dict[Change, Mutation] = {}
     for path in modules:
@@ -263,7 +295,9 @@ def find_tests(path: str) -> dict[str, list[str]]:
     stories = next((STORIES[part] for part in parts if part in STORIES), [])
 
     stages = {"own": _list_files(own), "folder": _list_files(folder)}
-    stages["farther"] = _find_importing(inside) + [file for story in stories for file in _list_files(story)]
+    stages["farther"] = _find_importing(inside) + [
+        file for story in stories for file in _list_files(story)
+    ]
     seen: set[str] = set()
     for stage, files in stages.items():
         stages[stage] = [file for file in dict.fromkeys(files) if file not in seen]
@@ -289,7 +323,9 @@ def _find_importing(inside: Path) -> list[str]:
     # the test files that import the module
     parent = ".".join([PACKAGE, *inside.parent.parts])
     name = inside.stem
-    imports = re.compile(rf"^ *(from|import) {parent}(\.{name}\b| import [^\n]*\b{name}\b)", re.MULTILINE)
+    imports = re.compile(
+        rf"^ *(from|import) {parent}(\.{name}\b| import [^\n]*\b{name}\b)", re.MULTILINE
+    )
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [file.relative_to(ROOT).as_posix() for file in files if imports.search(file.read_text())]
 
@@ -307,7 +343,9 @@ def find_function(mutation: Mutation) -> str:
 
 
 class Reach:
-    """A plugin of pytest: writes down which functions of the package each test enters, in the tests' own process."""
+    """A plugin of pytest: writes down which functions of the package each test enters, in the
+    tests' own process.
+    """
 
     def __init__(self, checkout: Path, target: Path) -> None:
         """target: gets a JSON object, node id -> functions as find_function names them."""
@@ -333,7 +371,9 @@ class Reach:
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
-            self._reached[item.nodeid] = sorted(f"{file.removeprefix(self._prefix)}:{name}" for file, name in entered)
+            self._reached[item.nodeid] = sorted(
+                f"{file.removeprefix(self._prefix)}:{name}" for file, name in entered
+            )
 
     def pytest_sessionfinish(self) -> None:
         """Write the file."""
@@ -357,8 +397,9 @@ class Watch:
 class Copy:
     """A copy of the checkout in a folder, in which one mutation after another is tried.
 
-    Each run of the tests is a fork of this process, which has imported pytest and its plugins already. Of a folder's
-    tests those run that enter the function with the mutation: they all run once, without a mutation, to find out.
+    Each run of the tests is a fork of this process, which has imported pytest and its plugins
+    already. Of a folder's tests those run that enter the function with the mutation: they all run
+    once, without a mutation, to find out.
     """
 
     def __init__(self, folder: Path, limit: int, *, deep: bool, cache: Path | None = None) -> None:
@@ -390,7 +431,9 @@ class Copy:
         return self.try_text(mutation.path, text, tests) if tests else Verdict(SURVIVED, "", 0.0)
 
     def try_text(self, path: str, text: str, tests: list[str]) -> Verdict:
-        """Run tests with another text of a file until one fails; the copy is as before afterwards."""
+        """Run tests with another text of a file until one fails; the copy is as before
+        afterwards.
+        """
         began = time.monotonic()
         former = (self.checkout / path).read_text()
         self._write(path, text)
@@ -409,7 +452,9 @@ class Copy:
         tests = []
         for file in files:
             for test, functions in self._read_reach(file).items():
-                if function in functions or (is_outside and any(name.startswith(function) for name in functions)):
+                if function in functions or (
+                    is_outside and any(name.startswith(function) for name in functions)
+                ):
                     tests.append(test)
         return tests
 
@@ -429,14 +474,16 @@ class Copy:
         return self._sound[test]
 
     def _write(self, path: str, text: str) -> None:
-        # each version gets a second of its own, by which Python tells that its bytecode is out of date
+        # each version gets a second of its own, by which Python tells that its bytecode is out of
+        # date
         target = self.checkout / path
         target.write_text(text)
         self._clock += 1
         os.utime(target, (self._clock, self._clock))
 
     def _run(self, tests: list[str], plugin: object = None) -> tuple[str, str]:
-        # a result, and the test that fell or took too long; with a plugin all tests run, else until one falls
+        # a result, and the test that fell or took too long; with a plugin all tests run, else until
+        # one falls
         self._note.write_text(tests[0])  # where not even the first test can start
         process = os.fork()
         if process == 0:
@@ -453,7 +500,8 @@ class Copy:
         return KILLED, self._note.read_text()
 
     def _become_pytest(self, tests: list[str], plugin: object) -> NoReturn:
-        # in the fork: what is imported from now on is the copy's, in the processes that tests start too
+        # in the fork: what is imported from now on is the copy's, in the processes that tests start
+        # too
         code = int(pytest.ExitCode.INTERNAL_ERROR)
         try:
             os.setsid()
@@ -467,7 +515,11 @@ class Copy:
                 os.dup2(nowhere, stream)
 
             words = ["-q", "--tb=no", "-p", "no:cacheprovider", f"--basetemp={self.scratch}"]
-            words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the plugins are there before pytest starts
+            # the plugins are there before pytest starts
+            words += [
+                "-W",
+                "ignore::pytest.PytestAssertRewriteWarning",
+            ]
             if self.deep:
                 words += ["-m", "not wheel"]
             if plugin is None:
@@ -481,7 +533,9 @@ class Copy:
 
 def copy_checkout(target: Path) -> None:
     """Copy what git has of this checkout, as it is in the work tree."""
-    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True
+    )
     for name in listed.stdout.decode().split("\0"):
         if name and (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -496,7 +550,9 @@ def show_diff(mutation: Mutation) -> str:
 
 
 def show_table(results: dict[Mutation, tuple[str, Verdict]]) -> str:
-    """Return how many mutations of each folder which stage noticed. results: the stage and verdict of each."""
+    """Return how many mutations of each folder which stage noticed. results: the stage and verdict
+    of each.
+    """
     folders = Counter(Path(mutation.path).parent.as_posix() for mutation in results)
     columns = [*STAGES, SURVIVED, UNCLEAR]
     counts: Counter[tuple[str, str]] = Counter()
@@ -507,7 +563,9 @@ def show_table(results: dict[Mutation, tuple[str, Verdict]]) -> str:
 
     lines = [f"{'folder':42} {'all':>8}" + "".join(f" {column:>8}" for column in columns)]
     for folder, count in [*sorted(folders.items()), ("all", len(results))]:
-        lines.append(f"{folder:42} {count:8}" + "".join(f" {counts[folder, column]:8}" for column in columns))
+        lines.append(
+            f"{folder:42} {count:8}" + "".join(f" {counts[folder, column]:8}" for column in columns)
+        )
     return "\n".join(lines)
 
 
@@ -531,8 +589,8 @@ def append_result(path: Path, change: Change, stage: str, verdict: Verdict) -> N
 def read_changes(text: str) -> list[tuple[Change, str]]:
     """Return changes, each with the words about it.
 
-    An entry is a path, the lines before ("- ") and after the change ("+ ") and words ("= "); entries are divided by an
-    empty line, and lines that begin with "#" are comments.
+    An entry is a path, the lines before ("- ") and after the change ("+ ") and words ("= ");
+    entries are divided by an empty line, and lines that begin with "#" are comments.
     """
     changes = []
     for entry in re.split(r"\n{2,}", text):
@@ -541,7 +599,9 @@ def read_changes(text: str) -> list[tuple[Change, str]]:
             continue
         path, *rest = lines
         parts = {sign: [line[2:] for line in rest if line[:1] == sign] for sign in "-+="}
-        changes.append((Change(path, _strip(parts["-"]), "\n".join(parts["+"])), " ".join(parts["="])))
+        changes.append(
+            (Change(path, _strip(parts["-"]), "\n".join(parts["+"])), " ".join(parts["="]))
+        )
     return changes
 
 
@@ -594,15 +654,31 @@ def break_promises(limit: int) -> int:
 def read_arguments() -> argparse.Namespace:
     """Return the command line's words."""
     assert __doc__ is not None
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.mutants", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--seed", type=int, default=1, help="another seed, other mutations")
     parser.add_argument("--count", type=int, default=20, help="how many mutations to try")
-    parser.add_argument("--paths", nargs="+", default=HEART, help="files or folders of the package; * is understood")
-    parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES, help="which tests to run (default: all)")
+    parser.add_argument(
+        "--paths", nargs="+", default=HEART, help="files or folders of the package; * is understood"
+    )
+    parser.add_argument(
+        "--stages",
+        nargs="+",
+        choices=STAGES,
+        default=STAGES,
+        help="which tests to run (default: all)",
+    )
     parser.add_argument("--deep", action="store_true", help="run the deep tests, too")
-    parser.add_argument("--limit", type=int, default=120, help="seconds for one test (default: 120)")
-    parser.add_argument("--out", type=Path, help="append results to this file, and skip the mutations it has")
-    parser.add_argument("--promises", action="store_true", help="break the promises of docs/promises.md instead")
+    parser.add_argument(
+        "--limit", type=int, default=120, help="seconds for one test (default: 120)"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="append results to this file, and skip the mutations it has"
+    )
+    parser.add_argument(
+        "--promises", action="store_true", help="break the promises of docs/promises.md instead"
+    )
     parser.add_argument("--list", action="store_true", help="print the diffs and run nothing")
     return parser.parse_args()
 
@@ -610,13 +686,21 @@ def read_arguments() -> argparse.Namespace:
 def run_stages(
     mutations: list[Mutation], stages: Iterable[str], limit: int, *, deep: bool, out: Path | None
 ) -> dict[Mutation, tuple[str, Verdict]]:
-    """Try each mutation stage by stage until one notices it; return the last stage of each, and its verdict."""
+    """Try each mutation stage by stage until one notices it; return the last stage of each, and its
+    verdict.
+    """
     known = read_results(out) if out and out.exists() else {}
     results: dict[Mutation, tuple[str, Verdict]] = {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy = Copy(Path(folder), limit, deep=deep, cache=out.with_suffix(".reach") if out else None)
+        copy = Copy(
+            Path(folder), limit, deep=deep, cache=out.with_suffix(".reach") if out else None
+        )
         for stage in stages:
-            alive = [mutation for mutation in mutations if mutation not in results or _is_alive(results[mutation][1])]
+            alive = [
+                mutation
+                for mutation in mutations
+                if mutation not in results or _is_alive(results[mutation][1])
+            ]
             for mutation in alive:
                 change = describe(mutation)
                 verdict = known.get((change, stage))
@@ -626,12 +710,17 @@ def run_stages(
                         append_result(out, change, stage, verdict)
                 results[mutation] = (stage, verdict)
                 place = f"{mutation.path}:{mutation.start[0]}"
-                print(f"{stage:7} {verdict.result:8} {mutation.kind:10} {place:55} {verdict.test}", flush=True)
+                print(
+                    f"{stage:7} {verdict.result:8} {mutation.kind:10} {place:55} {verdict.test}",
+                    flush=True,
+                )
     return results
 
 
 def main() -> int:
-    """Try the mutations and print a line for each that a stage notices, the survivors and a table."""
+    """Try the mutations and print a line for each that a stage notices, the survivors and a
+    table.
+    """
     arguments = read_arguments()
     if arguments.promises:
         return min(1, break_promises(arguments.limit))
@@ -643,12 +732,16 @@ def main() -> int:
 
     reasons = dict(read_changes(READ.read_text()))
     new = [mutation for mutation in mutations if describe(mutation) not in reasons]
-    results = run_stages(new, arguments.stages, arguments.limit, deep=arguments.deep, out=arguments.out)
+    results = run_stages(
+        new, arguments.stages, arguments.limit, deep=arguments.deep, out=arguments.out
+    )
     survivors = [mutation for mutation in new if _is_alive(results[mutation][1])]
     for mutation in survivors:
         print(f"\n{show_diff(mutation)}")
     print(f"\n{show_table(results)}")
-    print(f"\n{len(survivors)} of {len(mutations)} mutations survived unread, and {len(mutations) - len(new)} read")
+    print(
+        f"\n{len(survivors)} of {len(mutations)} mutations survived unread, and {len(mutations) - len(new)} read"
+    )
     return 0
 
 

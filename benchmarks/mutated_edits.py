@@ -1,4 +1,6 @@
-"""Mutated inputs for what writes: merges, edits of JSON and YAML, blocks in others' files, arguments of tools."""
+"""Mutated inputs for what writes: merges, edits of JSON and YAML, blocks in others' files,
+arguments of tools.
+"""
 
 import base64
 import json
@@ -26,15 +28,23 @@ _SECONDS = 300  # for a batch of merges
 
 
 def read_rewrite(data: bytes, luck: random.Random) -> str:
-    """Give a document another one's value: the text holds exactly that, and every byte where nothing changed."""
+    """Give a document another one's value: the text holds exactly that, and every byte where
+    nothing changed.
+    """
     if oracle_json(data) is ...:
         return ""
     text = jsontext.decode(data).removeprefix(jsontext.BYTE_ORDER_MARK)
     root = jsontext.parse(text)
     if jsonwrite.rewrite(root, root.value) != text:
         return "an unchanged document is written otherwise"
-    wanted = jsontext.scan_tokens(checkpoint_text(step="other")) if luck.random() < 0.5 else _change(root.value, luck)
-    return differs("rewrite", load_json(jsonwrite.rewrite(root, wanted).encode()), _plain_tokens(wanted))
+    wanted = (
+        jsontext.scan_tokens(checkpoint_text(step="other"))
+        if luck.random() < 0.5
+        else _change(root.value, luck)
+    )
+    return differs(
+        "rewrite", load_json(jsonwrite.rewrite(root, wanted).encode()), _plain_tokens(wanted)
+    )
 
 
 def _change(value: Any, luck: random.Random) -> Any:
@@ -73,14 +83,19 @@ def read_lines(data: bytes, luck: random.Random) -> str:
         return ""
     if merged.conflicts or swapped.conflicts:
         return ""
-    values = [[oracle_json(line) for line in one.data.split(b"\n") if line.strip()] for one in (merged, swapped)]
+    values = [
+        [oracle_json(line) for line in one.data.split(b"\n") if line.strip()]
+        for one in (merged, swapped)
+    ]
     if ... in values[0]:
         return "a line of the result is not JSON"
     return "" if values[0] == values[1] else "the two ways differ"
 
 
 def read_markers(data: bytes, luck: random.Random) -> str:
-    """Merge with conflicts: each side of the marked text is JSON, and one that its version could have given."""
+    """Merge with conflicts: each side of the marked text is JSON, and one that its version could
+    have given.
+    """
     base = checkpoint_text().encode()
     ours = checkpoint_text(step="ours", phase="ours", status="complete").encode()
     try:
@@ -139,7 +154,11 @@ def read_block(data: bytes, luck: random.Random) -> str:
     block = managed_block.find_block(written)
     if block is None or block.body != body:
         return "the block does not hold what was put into it"
-    return "" if managed_block.take_block(written) == rest else "taking the block out changes other bytes"
+    return (
+        ""
+        if managed_block.take_block(written) == rest
+        else "taking the block out changes other bytes"
+    )
 
 
 _TOOLS = choose_tools(read_only=False)
@@ -161,17 +180,29 @@ def read_arguments(data: bytes, luck: random.Random) -> str:
 
 
 def compare_merges(merges: Sequence[tuple[bytes, bytes, bytes]]) -> list[str]:
-    """Return what the second implementation answers otherwise, "" for nothing. merges: base, ours, theirs."""
+    """Return what the second implementation answers otherwise, "" for nothing. merges: base, ours,
+    theirs.
+    """
     vectors = []
     for number, versions in enumerate(merges):
         encoded = [{"base64": base64.b64encode(data).decode()} for data in versions]
-        vectors.append({"id": str(number), "base": encoded[0], "ours": encoded[1], "theirs": encoded[2]})
+        vectors.append(
+            {"id": str(number), "base": encoded[0], "ours": encoded[1], "theirs": encoded[2]}
+        )
     words = ["node", str(HERE / "reference/vectors.js")]
-    done = subprocess.run(words, input=json.dumps(vectors).encode(), capture_output=True, timeout=_SECONDS, check=False)
+    done = subprocess.run(
+        words,
+        input=json.dumps(vectors).encode(),
+        capture_output=True,
+        timeout=_SECONDS,
+        check=False,
+    )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     found = [_compare(versions, answer) for versions, answer in zip(merges, answers, strict=False)]
     if len(answers) < len(merges):  # it died of the next one
-        found.append(f"the second implementation ended: {done.stderr.decode(errors='replace')[-300:]}")
+        found.append(
+            f"the second implementation ended: {done.stderr.decode(errors='replace')[-300:]}"
+        )
         found += compare_merges(merges[len(found) :]) if len(found) < len(merges) else []
     return found
 

@@ -1,11 +1,12 @@
-"""Mutated inputs for every reader: no traceback, the answer of an independent reader, no input that takes a second.
+"""Mutated inputs for every reader: no traceback, the answer of an independent reader, no input that
+takes a second.
 
     python -m benchmarks.mutations                     1,000,000 inputs, the readers in turn
     python -m benchmarks.mutations json yaml --inputs 20000 --seed 7
 
-The seeds are the real files of ../shared/corpus, where it is there, and the samples of the tests. The readers that they
-are compared with are json, PyYAML, jsonschema and tomllib; "reference" merges with the second implementation as well,
-which needs Node.js.
+The seeds are the real files of ../shared/corpus, where it is there, and the samples of the tests.
+The readers that they are compared with are json, PyYAML, jsonschema and tomllib; "reference" merges
+with the second implementation as well, which needs Node.js.
 """
 
 import argparse
@@ -29,7 +30,16 @@ from typing import Any, NamedTuple
 import yaml
 
 from benchmarks import mutated_edits
-from benchmarks.oracles import LOADERS, differs, load_json, oracle_any, oracle_json, oracle_yaml, plain, validator
+from benchmarks.oracles import (
+    LOADERS,
+    differs,
+    load_json,
+    oracle_any,
+    oracle_json,
+    oracle_yaml,
+    plain,
+    validator,
+)
 from checkpoint_git.core import jsontext, managed_block, yamltext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.schema import explain, is_surely_valid
@@ -59,9 +69,49 @@ _BATCH = 500  # merges of one process of the second implementation
 _PATH = ".checkpoints/build.checkpoint.json"
 _POINT = "chk_20260101_000000_aaaaaa"
 _TOKENS = (
-    *(b"{", b"}", b"[", b"]", b'"', b"'", b":", b",", b"\\", b"\n", b"\r", b"\0", b"\t", b" ", b"-", b"#", b"\\u0000"),
-    *(b"\\ud800", b"null", b"true", b"NaN", b"-Infinity", b"1e999", b"-0", b"0.1", b"9" * 30, b"9" * 5_000, b"1e-400"),
-    *(b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\x1b[2J", b"&a ", b"*a", b"!!str "),
+    *(
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b'"',
+        b"'",
+        b":",
+        b",",
+        b"\\",
+        b"\n",
+        b"\r",
+        b"\0",
+        b"\t",
+        b" ",
+        b"-",
+        b"#",
+        b"\\u0000",
+    ),
+    *(
+        b"\\ud800",
+        b"null",
+        b"true",
+        b"NaN",
+        b"-Infinity",
+        b"1e999",
+        b"-0",
+        b"0.1",
+        b"9" * 30,
+        b"9" * 5_000,
+        b"1e-400",
+    ),
+    *(
+        b"\xff",
+        b"\xc3\xa9",
+        b"\xef\xbb\xbf",
+        b"\xe2\x80\xa8",
+        b"\xed\xa0\x80",
+        b"\x1b[2J",
+        b"&a ",
+        b"*a",
+        b"!!str ",
+    ),
     *(
         b"<<: ",
         b"---\n",
@@ -76,7 +126,16 @@ _TOKENS = (
         b"~",
         b"yes",
     ),
-    *(b"[" * 30, b"[" * 2_000, b'{"a":' * 40, b"- " * 25, b"<<<<<<< ours\n", b"=======\n", b">>>>>>> theirs\n", b"../"),
+    *(
+        b"[" * 30,
+        b"[" * 2_000,
+        b'{"a":' * 40,
+        b"- " * 25,
+        b"<<<<<<< ours\n",
+        b"=======\n",
+        b">>>>>>> theirs\n",
+        b"../",
+    ),
 )
 
 
@@ -87,7 +146,8 @@ class Reader(NamedTuple):
     read: Callable[[bytes, random.Random], str]
 
 
-# --- the inputs -----------------------------------------------------------------------------------------------------
+# --- the inputs
+# -----------------------------------------------------------------------------------------------------
 
 
 def mutate(data: bytes, luck: random.Random, others: Sequence[bytes]) -> bytes:
@@ -129,14 +189,20 @@ def _mutate_value(data: bytes, luck: random.Random) -> bytes:
             del holder[key]
         else:
             holder[key] = _make_junk(luck, luck.choice(places), key)
-        return json.dumps(value, indent=luck.choice((None, 2)), ensure_ascii=luck.random() < 0.5).encode()
+        return json.dumps(
+            value, indent=luck.choice((None, 2)), ensure_ascii=luck.random() < 0.5
+        ).encode()
     except (ValueError, RecursionError):
         return data + luck.choice(_TOKENS)
 
 
 def _places_in(value: Any) -> Any:
     for key, child in list(
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
     ):
         yield value, key
         yield from _places_in(child)
@@ -145,7 +211,17 @@ def _places_in(value: Any) -> Any:
 def _make_junk(luck: random.Random, place: tuple[Any, Any], key: Any) -> Any:
     text = "".join(
         luck.choices(
-            [*string.printable, "\x1b", "\u202e", "\ufeff", "\u2028", "é", "\ud800", "\udc80", "\0"],
+            [
+                *string.printable,
+                "\x1b",
+                "\u202e",
+                "\ufeff",
+                "\u2028",
+                "é",
+                "\ud800",
+                "\udc80",
+                "\0",
+            ],
             k=luck.randrange(40),
         )
     )
@@ -164,11 +240,17 @@ def _make_junk(luck: random.Random, place: tuple[Any, Any], key: Any) -> Any:
         [[[]]],
         [{}, {}],
     )
-    dates = ("2026-03-01T08:00:00Z", "9999-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "2026-02-29T00:00:00Z")
+    dates = (
+        "2026-03-01T08:00:00Z",
+        "9999-12-31T23:59:60Z",
+        "0001-01-01T00:00:00+23:59",
+        "2026-02-29T00:00:00Z",
+    )
     return luck.choice((text, text, whole, place[0], key, luck.choice(dates), *rest))
 
 
-# --- the readers ----------------------------------------------------------------------------------------------------
+# --- the readers
+# ----------------------------------------------------------------------------------------------------
 
 
 def read_json(data: bytes, luck: random.Random) -> str:
@@ -189,7 +271,11 @@ def read_yaml(data: bytes, luck: random.Random) -> str:
     try:
         found = yamltext.load(text)
     except yamltext.YamlTextError as error:
-        is_ours = error.code != "yaml/syntax" or "characters" in error.message or error.message == "it is empty"
+        is_ours = (
+            error.code != "yaml/syntax"
+            or "characters" in error.message
+            or error.message == "it is empty"
+        )
         return "" if is_ours else differs(f"refused ({error.message})", ..., oracle_yaml(text))
     yamltext.find_spans(text)
     other = oracle_yaml(text, LOADERS[1])
@@ -213,7 +299,11 @@ def read_document(data: bytes, luck: random.Random) -> str:
     if any(escape_controls(each.message) != each.message for each in document.findings):
         return "a message steers a terminal"
     errors = [each for each in document.findings if each.level == "error"]
-    is_good = (value := oracle_json(data)) is not ... and isinstance(value, dict) and validator("skill").is_valid(value)
+    is_good = (
+        (value := oracle_json(data)) is not ...
+        and isinstance(value, dict)
+        and validator("skill").is_valid(value)
+    )
     return "" if is_good or errors else "no error for what jsonschema refuses"
 
 
@@ -223,7 +313,11 @@ def read_merge(data: bytes, luck: random.Random) -> str:
     try:
         merged, swapped = merge_file(base, ours, data, rules), merge_file(base, data, ours, rules)
     except jsontext.JsonTextError:
-        return "" if oracle_json(data) is ... or oracle_json(base) is ... else "the driver refuses what json reads"
+        return (
+            ""
+            if oracle_json(data) is ... or oracle_json(base) is ...
+            else "the driver refuses what json reads"
+        )
     if merged.conflicts or swapped.conflicts:
         return ""
     one, other = (oracle_json(each.data) for each in (merged, swapped))
@@ -259,7 +353,9 @@ def read_workflow(data: bytes, luck: random.Random) -> str:
 
 def read_claim(data: bytes, luck: random.Random) -> str:
     fields = data.decode("utf-8", "replace").partition("\n")[0].replace("\0", "")
-    claim = leases._parse(f"{leases.OURS}build", "a" * 40, str(luck.choice((0, NOW, 10**15))), fields)
+    claim = leases._parse(
+        f"{leases.OURS}build", "a" * 40, str(luck.choice((0, NOW, 10**15))), fields
+    )
     is_bounded = claim.until <= claim.since + leases.LONGEST and len(claim.holder) <= 1_100
     _ = claim.line, claim.data, claim.ends
     return "" if is_bounded else "a claim without bounds"
@@ -268,7 +364,11 @@ def read_claim(data: bytes, luck: random.Random) -> str:
 def read_commit(data: bytes, luck: random.Random) -> str:
     subject, _, body = data.decode("utf-8", "replace").partition("\n")
     claims = find_claims(Commit("a" * 40, ("b" * 40,) * luck.randrange(3), subject, body, NOW))
-    return "" if all(map(str.isprintable, claims.merged)) else f"a reference that steers a terminal: {claims.merged}"
+    return (
+        ""
+        if all(map(str.isprintable, claims.merged))
+        else f"a reference that steers a terminal: {claims.merged}"
+    )
 
 
 def read_manifest(data: bytes, luck: random.Random) -> str:
@@ -293,14 +393,22 @@ def read_log(data: bytes, luck: random.Random) -> str:
     is_whole = True
     for _, line in lines:
         value = oracle_any(line, strict=True)  # a line of ours names nothing twice
-        body = {key: one for key, one in value.items() if key != "hash"} if isinstance(value, dict) else {}
+        body = (
+            {key: one for key, one in value.items() if key != "hash"}
+            if isinstance(value, dict)
+            else {}
+        )
         text = json.dumps(body, separators=(",", ":"), sort_keys=True).encode()
         is_right = isinstance(value, dict) and value.get("hash") == hashlib.sha256(text).hexdigest()
         is_right = is_right and type(value.get("number")) is int
         is_whole &= is_right and (value["number"], value.get("previous")) == (expected, before)
         if is_right:
             expected, before = value["number"] + 1, value["hash"]
-    return "" if is_whole == (not troubles) else "a broken chain is taken for a whole one, or the other way round"
+    return (
+        ""
+        if is_whole == (not troubles)
+        else "a broken chain is taken for a whole one, or the other way round"
+    )
 
 
 def read_toml(data: bytes, luck: random.Random) -> str:
@@ -319,7 +427,11 @@ def read_toml(data: bytes, luck: random.Random) -> str:
 def read_hook(data: bytes, luck: random.Random) -> str:
     found = read_hook_input(io.StringIO(data.decode("utf-8", "replace")))
     find_hook_input(oracle_any(data))
-    return "" if re.fullmatch("[A-Za-z0-9-]{1,64}", found.session) else f"a session called {found.session!r}"
+    return (
+        ""
+        if re.fullmatch("[A-Za-z0-9-]{1,64}", found.session)
+        else f"a session called {found.session!r}"
+    )
 
 
 def read_tool_call(data: bytes, luck: random.Random) -> str:
@@ -332,7 +444,11 @@ def read_tool_call(data: bytes, luck: random.Random) -> str:
 
 
 def read_graph(data: bytes, luck: random.Random) -> str:
-    lines = [_read_line(text) for text in data.decode("utf-8", "surrogateescape").split("\n") if text.strip()]
+    lines = [
+        _read_line(text)
+        for text in data.decode("utf-8", "surrogateescape").split("\n")
+        if text.strip()
+    ]
     for line in lines:
         value = oracle_any(line.text.encode("utf-8", "surrogatepass"))
         if wrong := differs("line", line.value, value if isinstance(value, dict) else None):
@@ -346,7 +462,8 @@ def read_graph(data: bytes, luck: random.Random) -> str:
     return ""
 
 
-# --- the seeds ------------------------------------------------------------------------------------------------------
+# --- the seeds
+# ------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -360,20 +477,35 @@ def _scratch() -> str:
 
 @cache
 def _skills() -> Sequence[bytes]:
-    files = sorted(path for path in CORPUS.rglob("*.json") if path.stat().st_size < 40_000) if CORPUS.is_dir() else []
-    return [checkpoint_text().encode(), *(path.read_bytes() for path in files if path.stat().st_size)]
+    files = (
+        sorted(path for path in CORPUS.rglob("*.json") if path.stat().st_size < 40_000)
+        if CORPUS.is_dir()
+        else []
+    )
+    return [
+        checkpoint_text().encode(),
+        *(path.read_bytes() for path in files if path.stat().st_size),
+    ]
 
 
 @cache
 def _records() -> Sequence[bytes]:
     texts = [yaml.safe_dump(record(name), sort_keys=False).encode() for name in PAYLOADS]
     odd = b"a: &x [1, 2]\nb: *x\nc: !!str 3\nd: |\n  e\n  f\n? g\n: {h: 1.5, i: .inf, j: 0o17, k: 0x1F, l: 1:30}\n"
-    return [*texts, odd, b"- [a, {b: c}]\n- 'd''e'\n- \"\\x41\\u00e9\"\n- 2026-03-01\n- ~\n- yes\n- 1_000\n"]
+    return [
+        *texts,
+        odd,
+        b"- [a, {b: c}]\n- 'd''e'\n- \"\\x41\\u00e9\"\n- 2026-03-01\n- ~\n- yes\n- 1_000\n",
+    ]
 
 
 @cache
 def _workflows() -> Sequence[bytes]:
-    values = (phase("IMPLEMENTATION"), phase(), execution(task(), task("t2", "running", output="src/a.py")))
+    values = (
+        phase("IMPLEMENTATION"),
+        phase(),
+        execution(task(), task("t2", "running", output="src/a.py")),
+    )
     return [text_of(value).encode() for value in values]
 
 
@@ -382,7 +514,9 @@ def _subjects() -> Sequence[bytes]:
     return (
         b"claimed until 2026-03-02T09:00:00Z by anna@host:/work session s1",
         b"Merge pull request #12 from anna/feature-12\n\nAdd the thing (#12)\n\nCloses #13, fixes PLAT-14",
-        b'Revert "feat(scope)!: [PLAT-1] add it (#4) (#5)"\n\nThis reverts commit ' + b"a" * 40 + b".",
+        b'Revert "feat(scope)!: [PLAT-1] add it (#4) (#5)"\n\nThis reverts commit '
+        + b"a" * 40
+        + b".",
         b"Merge branch 'PLAT-3-x' into 'main'\n\nSee merge request group/project!99",
         b"chore: bump (GH-3) [skip ci]\n\nCo-authored-by: A <a@example.org>\nRefs: #1, #2 and #3",
     )
@@ -392,9 +526,21 @@ def _subjects() -> Sequence[bytes]:
 def _manifests() -> Sequence[bytes]:
     entry = {"path": "src/a.txt", "kind": "file", "mode": "0644", "size": 2, "sha256": "a" * 64}
     link = {"path": "src/b", "kind": "link", "mode": "0777", "size": 1, "sha256": "b" * 64}
-    part = {"kind": "state", "name": "state:run", "content": "parts/0", "size": 2, "sha256": "c" * 64}
+    part = {
+        "kind": "state",
+        "name": "state:run",
+        "content": "parts/0",
+        "size": 2,
+        "sha256": "c" * 64,
+    }
     part["details"] = {"file": "state.json", "mode": "0644"}
-    base = {"schema_version": 1, "id": _POINT, "type": "file_backup", "state": "active", "reason": "before"}
+    base = {
+        "schema_version": 1,
+        "id": _POINT,
+        "type": "file_backup",
+        "state": "active",
+        "reason": "before",
+    }
     base |= {
         "created_at": "2026-01-01T00:00:00Z",
         "expires_at": None,
@@ -402,7 +548,13 @@ def _manifests() -> Sequence[bytes]:
         "began": 1,
         "hash": "sha256:" + "d" * 64,
     }
-    base |= {"scope": {"asked": ["src"]}, "entries": [entry, link], "parts": [part], "left_out": [], "work_tree": ""}
+    base |= {
+        "scope": {"asked": ["src"]},
+        "entries": [entry, link],
+        "parts": [part],
+        "left_out": [],
+        "work_tree": "",
+    }
     return [store.write_text(base), *_real_manifests()]
 
 
@@ -416,14 +568,21 @@ def _real_manifests() -> Sequence[bytes]:
     points = RestorePoints(str(root), now=NOW)
     points.create(["src"], "before")
     points.create([], "state", states={"run": {"step": 1}})
-    return [path.read_bytes() for path in sorted((root / ".checkpoints").glob("chk_*/manifest.json"))]
+    return [
+        path.read_bytes() for path in sorted((root / ".checkpoints").glob("chk_*/manifest.json"))
+    ]
 
 
 @cache
 def _logs() -> Sequence[bytes]:
     lines, before = list[bytes](), "0" * 64
     for number in range(1, 6):
-        body = {"number": number, "previous": before, "operation": "create", "details": {"é": [1, 2.5, None]}}
+        body = {
+            "number": number,
+            "previous": before,
+            "operation": "create",
+            "details": {"é": [1, 2.5, None]},
+        }
         before = hashlib.sha256(audit._canonical(body)).hexdigest()
         lines.append(audit._canonical({**body, "hash": before}))
     return [b"\n".join(lines) + b"\n"]
@@ -433,7 +592,8 @@ def _logs() -> Sequence[bytes]:
 def _settings() -> Sequence[bytes]:
     own = b'[thresholds]\nin_progress_days = 3\nblocked_days = 0x10\n[[suppress]]\ncode = "drift/x"\nreason = "why"\n'
     return [
-        own + b'path = "*"\nwhere = "/a"\nuntil = 2026-03-01\n[[suppress]]\ncode = "git"\nreason = """a\nb"""\n',
+        own
+        + b'path = "*"\nwhere = "/a"\nuntil = 2026-03-01\n[[suppress]]\ncode = "git"\nreason = """a\nb"""\n',
         own,
     ]
 
@@ -441,10 +601,23 @@ def _settings() -> Sequence[bytes]:
 @cache
 def _hooks() -> Sequence[bytes]:
     calls = (
-        {"session_id": "a-1", "source": "startup", "hook_event_name": "SessionStart", "cwd": "/work"},
+        {
+            "session_id": "a-1",
+            "source": "startup",
+            "hook_event_name": "SessionStart",
+            "cwd": "/work",
+        },
         {"conversation_id": "b", "loop_count": 2, "status": "completed", "stop_hook_active": True},
-        {"tool_name": "Bash", "tool_input": {"command": "git status && rm -rf build"}, "cwd": "/work"},
-        {"tool_name": "Write", "tool_input": {"file_path": "src/a.py", "content": "x"}, "cwd": "/work"},
+        {
+            "tool_name": "Bash",
+            "tool_input": {"command": "git status && rm -rf build"},
+            "cwd": "/work",
+        },
+        {
+            "tool_name": "Write",
+            "tool_input": {"file_path": "src/a.py", "content": "x"},
+            "cwd": "/work",
+        },
         {"tool_name": "Edit", "tool_input": {"file_path": "../a", "old_string": "a"}},
     )
     return [json.dumps(call).encode() for call in calls]
@@ -452,10 +625,17 @@ def _hooks() -> Sequence[bytes]:
 
 @cache
 def _graphs() -> Sequence[bytes]:
-    entity = {"type": "entity", "name": "checkpoint", "entityType": "checkpoint", "observations": ["phase:a", "b"]}
+    entity = {
+        "type": "entity",
+        "name": "checkpoint",
+        "entityType": "checkpoint",
+        "observations": ["phase:a", "b"],
+    }
     edge = {"type": "relation", "from": "checkpoint", "to": "else", "relationType": "of"}
     other = {**entity, "name": "élse", "observations": []}
-    return ["\n".join(json.dumps(one, ensure_ascii=False) for one in (entity, other, edge)).encode()]
+    return [
+        "\n".join(json.dumps(one, ensure_ascii=False) for one in (entity, other, edge)).encode()
+    ]
 
 
 @cache
@@ -470,7 +650,12 @@ def _status_files() -> Sequence[bytes]:
 def _blocks() -> Sequence[bytes]:
     lines = b"# above\nx\n"
     whole = managed_block.put_block(lines, b"ours\n")
-    return lines, whole, whole.replace(b"\n", b"\r\n"), managed_block.put_block(None, b"ours\n", head=b"#!/bin/sh\n")
+    return (
+        lines,
+        whole,
+        whole.replace(b"\n", b"\r\n"),
+        managed_block.put_block(None, b"ours\n", head=b"#!/bin/sh\n"),
+    )
 
 
 @cache
@@ -552,15 +737,23 @@ def _mutate_side(data: bytes, luck: random.Random, others: Sequence[bytes]) -> b
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("readers", nargs="*", help=f"default: all of {', '.join(READERS)}, reference")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "readers", nargs="*", help=f"default: all of {', '.join(READERS)}, reference"
+    )
     parser.add_argument("--inputs", type=int, default=1_000_000, help="how many, over all readers")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     chosen = args.readers or [*READERS, "reference"]
     each, found, slowest = -(-args.inputs // len(chosen)), Counter[str](), dict[str, float]()
     for name in chosen:
-        tried = try_reference(each, args.seed) if name == "reference" else try_all(name, each, args.seed)
+        tried = (
+            try_reference(each, args.seed)
+            if name == "reference"
+            else try_all(name, each, args.seed)
+        )
         for number, (wrong, data, seconds) in enumerate(tried):
             slowest[name] = max(slowest.get(name, 0.0), seconds)
             wrong = wrong or (f"it took {seconds:.1f} s" if seconds > SLOW else "")
@@ -568,7 +761,10 @@ def main() -> int:
                 found[name] += 1
                 if found[name] <= 5:
                     print(f"{name} {number}: {wrong}\n    {data[:200]!r}")
-        print(f"{name}: {each} inputs, {found[name]} with trouble, at most {slowest[name]:.3f} s", flush=True)
+        print(
+            f"{name}: {each} inputs, {found[name]} with trouble, at most {slowest[name]:.3f} s",
+            flush=True,
+        )
     print(f"{each * len(chosen)} inputs, {found.total()} with trouble")
     return bool(found)
 

@@ -12,7 +12,11 @@ from checkpoint_git.protocols.contract import open_room
 
 
 def differs(what: str, ours: Any, theirs: Any) -> str:
-    return "" if repr(ours) == repr(theirs) else f"{what}: {repr(ours)[:100]} is not {repr(theirs)[:100]}"
+    return (
+        ""
+        if repr(ours) == repr(theirs)
+        else f"{what}: {repr(ours)[:100]} is not {repr(theirs)[:100]}"
+    )
 
 
 def _refuse(token: str) -> None:
@@ -28,7 +32,11 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _depth(value: Any) -> int:
     level, depth = [value], 0
     while level := [child for child in level if isinstance(child, dict | list)]:
-        level = [inner for child in level for inner in (child.values() if isinstance(child, dict) else child)]
+        level = [
+            inner
+            for child in level
+            for inner in (child.values() if isinstance(child, dict) else child)
+        ]
         depth += 1
     return depth
 
@@ -73,7 +81,9 @@ def _make_loader(base: Any) -> Any:
 
 
 # its two parsers differ in what they refuse: tabs and question marks in plain texts
-LOADERS = [_make_loader(base) for base in (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader)]
+LOADERS = [
+    _make_loader(base) for base in (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader)
+]
 
 
 def oracle_yaml(text: str, loader: Any = LOADERS[0]) -> Any:
@@ -90,6 +100,8 @@ def validator(kind: str) -> Any:
 
 def oracle_any(data: bytes, *, strict: bool = False) -> Any:
     try:
-        return json.loads(data.decode("utf-8", "surrogatepass"), object_pairs_hook=_pairs if strict else None)
+        return json.loads(
+            data.decode("utf-8", "surrogatepass"), object_pairs_hook=_pairs if strict else None
+        )
     except (ValueError, RecursionError):
         return None

@@ -1,6 +1,8 @@
-"""Pipeline records: one listed, read and written, and ten thousand listed, against an interpreter that does nothing.
+"""Pipeline records: one listed, read and written, and ten thousand listed, against an interpreter
+that does nothing.
 
-`python -m benchmarks.pipeline --kills 500` kills a writer that often instead, and says whether anything was lost.
+`python -m benchmarks.pipeline --kills 500` kills a writer that often instead, and says whether
+anything was lost.
 """
 
 import json
@@ -18,7 +20,9 @@ CHECKPOINT = os.path.join(os.path.dirname(sys.executable), "checkpoint")
 MANY = 10_000
 RUNS = 100
 _IDS = ("--ticket-id", "OMN-2144", "--run-id", "a1b2c3d4", "--phase", "implement")
-_PAYLOAD = json.dumps({"branch_name": "feat/x", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]})
+_PAYLOAD = json.dumps(
+    {"branch_name": "feat/x", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}
+)
 # Writes records one after another and says each on stdout as soon as the write has returned.
 _WRITER = """
 import sys, time
@@ -41,9 +45,13 @@ def main(words: list[str]) -> None:
         write(one)
         fill(many)
         print_table(
-            f"Pipeline records; the long list has {MANY}", measure(list_contenders(one, many), folder, 9), "pipeline"
+            f"Pipeline records; the long list has {MANY}",
+            measure(list_contenders(one, many), folder, 9),
+            "pipeline",
         )
-        print(f"\n  wall clock, best of 5: list of one {wall('list', one):.0f} ms, write {wall('write', one):.0f} ms")
+        print(
+            f"\n  wall clock, best of 5: list of one {wall('list', one):.0f} ms, write {wall('write', one):.0f} ms"
+        )
         print(f"  list of {MANY}: {wall('list', many):.0f} ms, at most {peak(many):.0f} MB")
 
 
@@ -75,7 +83,9 @@ def write(base: str) -> None:
 
 
 def fill(base: str) -> None:
-    """MANY records in RUNS runs, put there by hand: as many writes would wait for the disk for minutes."""
+    """MANY records in RUNS runs, put there by hand: as many writes would wait for the disk for
+    minutes.
+    """
     from checkpoint_git.core.yamlblock import write_block
     from checkpoint_git.protocols.pipeline import records
 
@@ -84,10 +94,15 @@ def fill(base: str) -> None:
         folder = os.path.join(base, run.ticket_id, run.run_id)
         os.makedirs(folder)
         draft = records.RecordDraft(
-            "implement", json.loads(_PAYLOAD), {"web": "a1b2c3d"}, ["src/foo.py", "tests/test_foo.py"]
+            "implement",
+            json.loads(_PAYLOAD),
+            {"web": "a1b2c3d"},
+            ["src/foo.py", "tests/test_foo.py"],
         )
         for attempt in range(1, MANY // RUNS + 1):
-            with open(os.path.join(folder, f"phase_1_implement_a{attempt}.yaml"), "w", encoding="utf-8") as file:
+            with open(
+                os.path.join(folder, f"phase_1_implement_a{attempt}.yaml"), "w", encoding="utf-8"
+            ) as file:
                 file.write(write_block(records.make_value(run, draft, attempt, int(time.time()))))
 
 
@@ -111,12 +126,16 @@ _QUIET = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
 
 def kill_writers(folder: str, kills: int) -> None:
-    """Kills a writer at random instants. Raises AssertionError where a record is broken, lost or left half done."""
+    """Kills a writer at random instants. Raises AssertionError where a record is broken, lost or
+    left half done.
+    """
     base = os.path.join(folder, "base")
     instants = random.Random(1)  # noqa: S311 (when to kill a process is no secret)
     told: set[str] = set()
     for _ in range(kills):
-        writer = subprocess.Popen([sys.executable, "-c", _WRITER, base], stdout=subprocess.PIPE, text=True)
+        writer = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, base], stdout=subprocess.PIPE, text=True
+        )
         assert writer.stdout is not None
         writer.stdout.readline()
         time.sleep(instants.uniform(0, 0.03))
@@ -124,11 +143,15 @@ def kill_writers(folder: str, kills: int) -> None:
         lines = writer.communicate()[0]
         told |= set(lines.split("\n")[: lines.count("\n")])
     write(base)
-    listed = json.loads(subprocess.run(command("list", base), check=True, stdout=subprocess.PIPE).stdout)
+    listed = json.loads(
+        subprocess.run(command("list", base), check=True, stdout=subprocess.PIPE).stdout
+    )
     left = [name for _, _, names in os.walk(base) for name in names if not name.endswith(".yaml")]
     lost = told - {each["checkpoint_path"] for each in listed["checkpoints"]}
     assert (listed["skipped"], left, lost) == ([], [], set()), (listed["skipped"], left, lost)
-    print(f"{kills} kills: {listed['count']} records, {len(told)} told of, none lost, none broken, nothing left over")
+    print(
+        f"{kills} kills: {listed['count']} records, {len(told)} told of, none lost, none broken, nothing left over"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""`checkpoint ci premerge` of a pull request, beside the `git merge` that a person would have run with the driver.
+"""`checkpoint ci premerge` of a pull request, beside the `git merge` that a person would have run
+with the driver.
 
 The base of the ratios is git's merge of a hundred checkpoints: python -m benchmarks.premerge
 """

@@ -1,8 +1,9 @@
-"""Restore points: making one of 1,000 files (100 MB) against `git add` of the same, and the guard against an
-interpreter that does nothing.
+"""Restore points: making one of 1,000 files (100 MB) against `git add` of the same, and the guard
+against an interpreter that does nothing.
 
-`python -m benchmarks.restore --kills 500` kills create, rollback and drop that often instead, each at a random instant,
-and says what was lost, half made, or not brought back by the same command run again.
+`python -m benchmarks.restore --kills 500` kills create, rollback and drop that often instead, each
+at a random instant, and says what was lost, half made, or not brought back by the same command run
+again.
 """
 
 import json
@@ -36,7 +37,11 @@ def main(words: list[str]) -> None:
         add = ("env", f"GIT_INDEX_FILE={index}", "git", "add", "t")
         contenders = [
             Contender("git add into a scratch index", add, lambda: forget(folder, index)),
-            Contender("restore-point create", (CHECKPOINT, "rp", "create", "t"), lambda: forget(folder, index)),
+            Contender(
+                "restore-point create",
+                (CHECKPOINT, "rp", "create", "t"),
+                lambda: forget(folder, index),
+            ),
         ]
         print_table("1,000 files, 100 MB", measure(contenders, folder, 3))
         subprocess.run([CHECKPOINT, "rp", "create", "t", "-q"], cwd=folder, check=True)
@@ -64,9 +69,18 @@ def kill_commands(folder: str, kills: int) -> None:
         now = write_tree(folder, f"{number}") if what != "drop" else read_tree(folder)
         others = sorted(acknowledged - {first})
         dropped = chance.choice(others) if what == "drop" and others else ""
-        words = ["drop", dropped] if dropped else ["rollback", first] if what == "rollback" else ["create", "t"]
+        words = (
+            ["drop", dropped]
+            if dropped
+            else ["rollback", first]
+            if what == "rollback"
+            else ["create", "t"]
+        )
         process = subprocess.Popen(
-            [CHECKPOINT, "rp", *words, "--json"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [CHECKPOINT, "rp", *words, "--json"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         time.sleep(chance.uniform(0.1, 1.1) * usual)
         process.send_signal(signal.SIGKILL)
@@ -90,29 +104,44 @@ def kill_commands(folder: str, kills: int) -> None:
         points = ask(folder, "list")["restore_points"]
         listed = {one["id"]: one["state"] for one in points}
         troubles += [
-            f"{number}: {one} is gone" for one in acknowledged if listed.get(one) not in ("active", "restored")
+            f"{number}: {one} is gone"
+            for one in acknowledged
+            if listed.get(one) not in ("active", "restored")
         ]
-        troubles += [f"{number}: {one} is {state}" for one, state in listed.items() if state in ("damaged", "foreign")]
+        troubles += [
+            f"{number}: {one} is {state}"
+            for one, state in listed.items()
+            if state in ("damaged", "foreign")
+        ]
         if number % 10 == 9:
-            alive = [one for one, state in listed.items() if state != "dropped"]  # a drop that was cut off has no ref
+            # a drop that was cut off has no ref
+            alive = [one for one, state in listed.items() if state != "dropped"]
             troubles += [
-                f"{number}: {one} does not verify" for one in alive if not ask(folder, "verify", one)["verified"]
+                f"{number}: {one} does not verify"
+                for one in alive
+                if not ask(folder, "verify", one)["verified"]
             ]
             ask(folder, "gc", "--keep", "6")
             acknowledged &= {one["id"] for one in ask(folder, "list")["restore_points"]}
-            first = first if first in acknowledged else str(ask(folder, "create", "t")["checkpoint_id"])
+            first = (
+                first if first in acknowledged else str(ask(folder, "create", "t")["checkpoint_id"])
+            )
             kept = read_tree(folder) if first not in acknowledged else kept
             acknowledged.add(first)
             print(f"{number + 1} commands, {hits} killed, troubles: {troubles}", flush=True)
     whole = ask(folder, "audit", "verify")["findings"]
-    print(f"{kills} commands, {hits} of them killed: {len(troubles)} troubles, {len(whole)} breaks of the log")
+    print(
+        f"{kills} commands, {hits} of them killed: {len(troubles)} troubles, {len(whole)} breaks of the log"
+    )
     print("\n".join([*troubles, *(each["message"] for each in whole)]))
     raise SystemExit(1 if troubles else 0)
 
 
 def ask(folder: str, *words: str) -> dict[str, Any]:
     """The answer as JSON, whatever the exit code says."""
-    done = subprocess.run([CHECKPOINT, "rp", *words, "--json"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        [CHECKPOINT, "rp", *words, "--json"], cwd=folder, capture_output=True, check=False
+    )
     try:
         value: dict[str, Any] = json.loads(done.stdout)
     except ValueError:

@@ -1,7 +1,8 @@
-"""Laws of lists that no schema describes, for the histories of benchmarks.laws: each yields what is wrong.
+"""Laws of lists that no schema describes, for the histories of benchmarks.laws: each yields what is
+wrong.
 
-They look at the lists of a merge that have no conflict. Where a list repeats an item, or where an item was moved, more
-than one reading of what a side did is right; each law says what it leaves out.
+They look at the lists of a merge that have no conflict. Where a list repeats an item, or where an
+item was moved, more than one reading of what a side did is right; each law says what it leaves out.
 """
 
 import itertools
@@ -33,12 +34,16 @@ class MergedList(NamedTuple):
 
     @property
     def identities(self) -> list[list[str]]:
-        """The identities of the items of base, ours, theirs and the result; only for lists of TOLD_APART."""
+        """The identities of the items of base, ours, theirs and the result; only for lists of
+        TOLD_APART.
+        """
         return [[identify_item(item) for item in items] for items in self[1:]]
 
     @property
     def texts(self) -> list[list[str]]:
-        """The items of base, ours, theirs and the result as texts that are equal where the items are."""
+        """The items of base, ours, theirs and the result as texts that are equal where the items
+        are.
+        """
         return [[json.dumps(item, sort_keys=True) for item in items] for items in self[1:]]
 
 
@@ -59,15 +64,20 @@ def check_absorption(case: "Case", merge: "Merge") -> Iterator[str]:
 
 
 def check_sequence_order(case: "Case", merge: "Merge") -> Iterator[str]:
-    """Two items are in the order that a side has, where no side has the other, unless a move forbids it.
+    """Two items are in the order that a side has, where no side has the other, unless a move
+    forbids it.
 
-    An item that was replaced is known by its identity here, and may be a new one for the merge: either is right. So an
-    item that one side replaced or removed, and the other moved, leaves a list out.
+    An item that was replaced is known by its identity here, and may be a new one for the merge:
+    either is right. So an item that one side replaced or removed, and the other moved, leaves a
+    list out.
     """
     for merged in _list_told_apart(case):
         base, ours, theirs, result = merged.identities
         readings = (merged.identities, merged.texts)
-        if any(_is_ambiguous(was, mine, yours) or _is_ambiguous(was, yours, mine) for was, mine, yours, _ in readings):
+        if any(
+            _is_ambiguous(was, mine, yours) or _is_ambiguous(was, yours, mine)
+            for was, mine, yours, _ in readings
+        ):
             continue
         if not _keeps_order(*merged.identities) and not _keeps_order(*merged.texts):
             yield f"{merged.name}: {base} / {ours} / {theirs} -> {result}"
@@ -77,11 +87,14 @@ def check_sequence_removal(case: "Case", merge: "Merge") -> Iterator[str]:
     """An item that one side removed, and the other left as it was, is not in the merged list."""
     for merged in _list_told_apart(case):
         base, ours, theirs = (
-            {identify_item(item): item for item in items} for items in (merged.base, merged.ours, merged.theirs)
+            {identify_item(item): item for item in items}
+            for items in (merged.base, merged.ours, merged.theirs)
         )
         result = {identify_item(item) for item in merged.result}
         for side, other in ((ours, theirs), (theirs, ours)):
-            back = {key for key, item in base.items() if key not in side and other.get(key) == item} & result
+            back = {
+                key for key, item in base.items() if key not in side and other.get(key) == item
+            } & result
             if back:
                 yield f"back in {merged.name}: {sorted(back)}"
 
@@ -89,7 +102,8 @@ def check_sequence_removal(case: "Case", merge: "Merge") -> Iterator[str]:
 def check_sequence_counts(case: "Case", merge: "Merge") -> Iterator[str]:
     """An item that no version repeats is not repeated in the merged list.
 
-    A text or a number that both sides added, each at another place, may be two: only one that base has counts.
+    A text or a number that both sides added, each at another place, may be two: only one that base
+    has counts.
     """
     for merged in _list_clean(case):
         *versions, result = merged.texts
@@ -97,8 +111,14 @@ def check_sequence_counts(case: "Case", merge: "Merge") -> Iterator[str]:
             continue  # by position, a moved number is two that were replaced
         if _have_repeated(versions):
             continue  # which of two equal items a side moved is not known
-        may_be_two = set() if merged.name in TOLD_APART else set(versions[1]) & set(versions[2]) - set(versions[0])
-        repeated = [text for text, count in Counter(result).items() if count > 1 and text not in may_be_two]
+        may_be_two = (
+            set()
+            if merged.name in TOLD_APART
+            else set(versions[1]) & set(versions[2]) - set(versions[0])
+        )
+        repeated = [
+            text for text, count in Counter(result).items() if count > 1 and text not in may_be_two
+        ]
         if repeated:
             yield f"{merged.name}: several times {repeated[0]}"
 
@@ -107,7 +127,9 @@ def _list_clean(case: "Case") -> Iterator[MergedList]:
     conflicts = [conflict.where for conflict in case.one.conflicts]
     for name in case.values[0]["skill_state"]["lists"]:
         if not any(f"{where}/".startswith(f"{PLACE}/{name}/") for where in conflicts):
-            versions = [value["skill_state"]["lists"][name] for value in (*case.values, case.kept[0])]
+            versions = [
+                value["skill_state"]["lists"][name] for value in (*case.values, case.kept[0])
+            ]
             yield MergedList(name, *versions)
 
 
@@ -116,7 +138,9 @@ def _list_told_apart(case: "Case") -> Iterator[MergedList]:
 
 
 def _write_document(items: Items) -> str:
-    return json.dumps({"updated_at": "2026-04-01T00:00:00Z", "skill_state": {"lists": {"list": items}}})
+    return json.dumps(
+        {"updated_at": "2026-04-01T00:00:00Z", "skill_state": {"lists": {"list": items}}}
+    )
 
 
 def _have_repeated(versions: list[list[str]]) -> bool:
@@ -128,11 +152,16 @@ def _is_moved(base: list[str], side: list[str]) -> bool:
 
 
 def _is_ambiguous(base: list[str], side: list[str], other: list[str]) -> bool:
-    # a side removed what the other one moved, or moved something past: what it added there may stand for it
+    # a side removed what the other one moved, or moved something past: what it added there may
+    # stand for it
     removed = set(base) - set(side)
     ranks = {item: number for number, item in enumerate(other)}
-    pairs = [pair for pair in itertools.combinations(base, 2) if pair[0] in ranks and pair[1] in ranks]
-    return any(ranks[first] > ranks[second] and removed & {first, second} for first, second in pairs)
+    pairs = [
+        pair for pair in itertools.combinations(base, 2) if pair[0] in ranks and pair[1] in ranks
+    ]
+    return any(
+        ranks[first] > ranks[second] and removed & {first, second} for first, second in pairs
+    )
 
 
 def _keeps_order(base: list[str], ours: list[str], theirs: list[str], result: list[str]) -> bool:

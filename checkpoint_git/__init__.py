@@ -1,7 +1,8 @@
 """State that survives sessions: checkpoints that live inside a git repository.
 
-The names below are the Python API. Each is imported on first use, because git starts the merge driver of this package
-for every file, and that process must not pay for what it does not need, and a protocol loads no other.
+The names below are the Python API. Each is imported on first use, because git starts the merge
+driver of this package for every file, and that process must not pay for what it does not need, and
+a protocol loads no other.
 """
 
 TYPE_CHECKING = False

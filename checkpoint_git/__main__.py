@@ -1,4 +1,6 @@
-"""`python -m checkpoint_git` is the `checkpoint` command; git's hooks and its mergetool start this file by its path."""
+"""`python -m checkpoint_git` is the `checkpoint` command; git's hooks and its mergetool start this
+file by its path.
+"""
 
 import sys
 
@@ -17,7 +19,8 @@ if __name__ == "__main__":
         # An installation with `--target` or by shiv is on no path of this Python's own
         add_package_folder(__file__.removesuffix("/checkpoint_git/__main__.py"), sys.path)
 
-    if is_by_path and sys.argv[1:] == ["--can-start"]:  # `checkpoint init` asks before it relies on it
+    # `checkpoint init` asks before it relies on it
+    if is_by_path and sys.argv[1:] == ["--can-start"]:
         from checkpoint_git.disk.installation import import_all
 
         import_all()

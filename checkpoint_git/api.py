@@ -109,7 +109,9 @@ class Checkpoints:
         """
         place = self.place
         if place.work_tree is None:
-            raise CheckpointError(f"{place.root} is not in a git repository", command("git", "init"))
+            raise CheckpointError(
+                f"{place.root} is not in a git repository", command("git", "init")
+            )
         return open_repo(self._given, place.work_tree)
 
     def commits(self, *rows: Row) -> "list[Commit]":
@@ -176,7 +178,9 @@ class Checkpoints:
         return findings
 
     @_takes_skill
-    def show(self, name: str | None = None, *, public: bool = True, absolute: bool = False) -> dict[str, Any]:
+    def show(
+        self, name: str | None = None, *, public: bool = True, absolute: bool = False
+    ) -> dict[str, Any]:
         """Return a checkpoint. Raises CheckpointError for a file that cannot be read.
 
         public: without skill_state and unknown fields, which CHECKPOINT_SKILL leaves out of the
@@ -281,7 +285,9 @@ class Checkpoints:
         return self._record(name, lambda value: entries.note(value, text), text)
 
     @_takes_skill
-    def ask(self, name: str, question: str, options: Sequence[str] = (), blocks: str | None = None) -> EntryResult:
+    def ask(
+        self, name: str, question: str, options: Sequence[str] = (), blocks: str | None = None
+    ) -> EntryResult:
         """Open a decision that waits on the user; entry.id names it. blocks: the row that waits."""
         choices = [options] if isinstance(options, str) else list(options)
 
@@ -304,7 +310,9 @@ class Checkpoints:
         return self._record(name, change, text, id)
 
     @_takes_skill
-    def block(self, name: str, text: str, needs: str | None = None, blocks: str | None = None) -> EntryResult:
+    def block(
+        self, name: str, text: str, needs: str | None = None, blocks: str | None = None
+    ) -> EntryResult:
         """Add a blocker.
 
         needs: user_decision, code_fix or external_dep. blocks: the row that waits.
@@ -338,7 +346,9 @@ class Checkpoints:
         which = None if action is None else str(action)
 
         def change(value: dict[str, Any]) -> entries.MadeEntry | Finding:
-            return entries.drop(value, self._now(), why, which, next_action=next_action, complete=complete)
+            return entries.drop(
+                value, self._now(), why, which, next_action=next_action, complete=complete
+            )
 
         return self._record(name, change, why, which, next_action)
 
@@ -372,7 +382,9 @@ class Checkpoints:
         """Move closed telemetry into history. dry_run: report what would move, change nothing."""
         return rotate(self._own_place(name), name, self._now(), dry_run=dry_run)
 
-    def sync(self, remote: str = "", branch: str = "", *, only: str = "", timeout: float = TIMEOUT) -> SyncResult:
+    def sync(
+        self, remote: str = "", branch: str = "", *, only: str = "", timeout: float = TIMEOUT
+    ) -> SyncResult:
         """Exchange checkpoints with a branch that other clones write to; it may take a while.
 
         remote, branch: "" for the settings, or what the checked-out branch follows. only: the name

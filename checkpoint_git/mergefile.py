@@ -1,4 +1,6 @@
-"""Three files on disk merged as git's merge drivers do: read, merge, replace, and fall back to git's text merge."""
+"""Three files on disk merged as git's merge drivers do: read, merge, replace, and fall back to
+git's text merge.
+"""
 
 import gc
 
@@ -16,17 +18,34 @@ if TYPE_CHECKING:
 
 CLEAN, CONFLICT = 0, 3
 NOTHING_DONE = 4
-OPTIONS = {"--base": False, "--narrative": True, "--merge-schema": True, "--schema": True}  # whether a value follows
+# whether a value follows
+OPTIONS = {
+    "--base": False,
+    "--narrative": True,
+    "--merge-schema": True,
+    "--schema": True,
+}
 USAGE = "usage: driver.py [--base] [--narrative RULE] [--merge-schema FILE | --schema FILE] BASE OURS THEIRS SIZE PATH"
 
 
 class Request:
-    """What git asks for: the three files, the size of conflict markers, the path in the repository, the options. inner:
-    a merge of merge bases. narrative: as merge_file takes it. schema: a file whose skill_state schema extends ours, or
-    "". whole_schema: the schema of a file that is not a checkpoint, named by its SHA-256, or "".
+    """What git asks for: the three files, the size of conflict markers, the path in the repository,
+    the options. inner: a merge of merge bases. narrative: as merge_file takes it. schema: a file
+    whose skill_state schema extends ours, or "". whole_schema: the schema of a file that is not a
+    checkpoint, named by its SHA-256, or "".
     """
 
-    __slots__ = ("base", "inner", "marker_size", "narrative", "ours", "path", "schema", "theirs", "whole_schema")
+    __slots__ = (
+        "base",
+        "inner",
+        "marker_size",
+        "narrative",
+        "ours",
+        "path",
+        "schema",
+        "theirs",
+        "whole_schema",
+    )
 
     def __init__(self, words: "list[str]", options: "dict[str, str]") -> None:
         self.base, self.ours, self.theirs, marker_size, self.path = words
@@ -37,17 +56,22 @@ class Request:
         self.whole_schema = options.get("--schema", "")
 
 
-# The exit code is for the command that git was configured with: 0 clean, 3 a conflict that is written into the file;
-# anything else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to
-# stdout. On git's hot path: it imports only what the interpreter is made of.
+# The exit code is for the command that git was configured with: 0 clean, 3 a conflict that is
+# written into the file; anything else means that nothing was done, and that command then runs git's
+# own merge. Nothing is ever written to stdout. On git's hot path: it imports only what the
+# interpreter is made of.
 def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
     # Leaves at once: there is nothing to tear down, nor time for the garbage collector
     gc.disable()
     code = NOTHING_DONE
     try:
         code = merge_files(read_request(arguments))
-    except Exception as error:  # whatever it is, the command that git was configured with merges as text
-        _say(f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge")
+    except (
+        Exception
+    ) as error:  # whatever it is, the command that git was configured with merges as text
+        _say(
+            f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge"
+        )
     system._exit(conflict if code == CONFLICT else code)
 
 
@@ -84,7 +108,9 @@ def merge_files(request: Request) -> int:
             path=request.path,
             judge=judge,
         )
-    except Exception as error:  # no JSON that we accept, or a fault of ours: neither may cost theirs
+    except (
+        Exception
+    ) as error:  # no JSON that we accept, or a fault of ours: neither may cost theirs
         return _merge_as_text(request, error)
     replace_file(request.ours, merged.data)
     for conflict in merged.conflicts:
@@ -103,7 +129,9 @@ def _read(path: str) -> bytes:
 
 
 def _load_schema(request: Request) -> "tuple[dict[str, Any], bool]":
-    """Return the schema to merge by, and whether it is one that the user wrote for the whole file."""
+    """Return the schema to merge by, and whether it is one that the user wrote for the whole
+    file.
+    """
     try:
         schema = load_merge_schema(request.path, request.schema, request.whole_schema)
     except Exception as error:
@@ -129,7 +157,9 @@ def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
     from checkpoint_git.merge.markers import say_question, say_side
 
     if conflict.note:
-        _say(f"conflict in {path} at {conflict.where}: {say_question(conflict.note, quote_path(path))}")
+        _say(
+            f"conflict in {path} at {conflict.where}: {say_question(conflict.note, quote_path(path))}"
+        )
         return
     where = f" --where {quote_word(conflict.where)}" if conflict.where else ""
     command = f"checkpoint resolve {quote_path(path)}{where} --take ours"
@@ -147,12 +177,15 @@ def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
 
 
 def _list_fields(conflict: "Choice", result: "Result") -> "list[tuple[str, Choice]]":
-    """Return the fields of a group on which the sides disagree, with their places; of any other conflict itself."""
+    """Return the fields of a group on which the sides disagree, with their places; of any other
+    conflict itself.
+    """
     from checkpoint_git.merge.file import placed_choices
     from checkpoint_git.merge.result import value_of
 
     fields = []
-    is_group = conflict.group and not conflict.group.endswith("#part")  # a part of a list is one place
+    # a part of a list is one place
+    is_group = conflict.group and not conflict.group.endswith("#part")
     for place, field in placed_choices(result) if is_group else []:
         ours, _, theirs = field.sides
         if field.group == conflict.group:
@@ -180,7 +213,9 @@ def _merge_as_text(request: Request, error: BaseException) -> int:
 
 
 def _run_merge_file(request: Request) -> int:
-    """Return how git's text merge ended. It writes beside ours, because a full disk would leave a part of it there."""
+    """Return how git's text merge ended. It writes beside ours, because a full disk would leave a
+    part of it there.
+    """
     import os
 
     from checkpoint_git.core.platform import spawn
@@ -200,14 +235,18 @@ def _run_merge_file(request: Request) -> int:
 
 
 def _check_clean(request: Request, faults: "list[JsonTextError | None]") -> int:
-    """Return whether what git merged as text without a conflict is clean. faults: what ours and theirs had."""
+    """Return whether what git merged as text without a conflict is clean. faults: what ours and
+    theirs had.
+    """
     fault = _find_fault(request.ours)
     if fault is None:
         return CLEAN
     codes = [before.code for before in faults if before is not None]
     if codes == [fault.code, fault.code] and not is_merged(request.path):
         return CLEAN  # it was never JSON, and as text it is merged
-    _say(f"{request.path}: line {fault.line}: the text merge is not valid JSON: {fault.message}; fix it by hand")
+    _say(
+        f"{request.path}: line {fault.line}: the text merge is not valid JSON: {fault.message}; fix it by hand"
+    )
     return CONFLICT
 
 

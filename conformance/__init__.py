@@ -1,1 +1,3 @@
-"""A conformance suite for three-way merges of JSON: vectors as data, and a runner for any merge driver."""
+"""A conformance suite for three-way merges of JSON: vectors as data, and a runner for any merge
+driver.
+"""

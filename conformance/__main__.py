@@ -1,4 +1,6 @@
-"""Runs any merge driver on the vectors: `python -m conformance -- CMD %O %A %B`. README.md says all of it."""
+"""Runs any merge driver on the vectors: `python -m conformance -- CMD %O %A %B`. README.md says all
+of it.
+"""
 
 import argparse
 import json
@@ -30,7 +32,9 @@ def read_profiles() -> dict[str, Any]:
 
 
 def with_absolute_paths(command: list[str]) -> list[str]:
-    """Return the command with each word that names a file made absolute, since the driver runs in another folder."""
+    """Return the command with each word that names a file made absolute, since the driver runs in
+    another folder.
+    """
     program, *words = command
     if os.sep in program:
         program = os.path.abspath(program)
@@ -38,8 +42,8 @@ def with_absolute_paths(command: list[str]) -> list[str]:
 
 
 def answer(vector: Vector, command: list[str]) -> Answer:
-    """The command's answer, in a folder of its own. %O %A %B: base, ours and theirs; %L: the size of markers; %P: the
-    file's name in the repository; %S: the schema's file.
+    """The command's answer, in a folder of its own. %O %A %B: base, ours and theirs; %L: the size
+    of markers; %P: the file's name in the repository; %S: the schema's file.
     """
     with tempfile.TemporaryDirectory() as folder:
         paths = {}
@@ -60,9 +64,13 @@ def answer(vector: Vector, command: list[str]) -> Answer:
         code = done.returncode if done.returncode >= 0 else GAVE_UP
         known = {*paths.values(), more["%S"]}
         beside = [
-            path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file() and str(path) not in known
+            path.read_bytes()
+            for path in sorted(Path(folder).rglob("*"))
+            if path.is_file() and str(path) not in known
         ]
-        return Answer(code, Path(paths["%A"]).read_bytes(), b"".join(beside), _last_line(done.stderr))
+        return Answer(
+            code, Path(paths["%A"]).read_bytes(), b"".join(beside), _last_line(done.stderr)
+        )
 
 
 def _last_line(data: bytes) -> str:
@@ -88,10 +96,18 @@ def run(vectors: list[Vector], command: list[str], processes: int) -> Iterator[t
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
-    parser.add_argument("command", nargs="+", metavar="CMD", help="the driver, with %%O %%A %%B where its files go")
-    parser.add_argument("--with-schema", metavar="CMD", help="for vectors with a schema, %%S where its file goes")
-    parser.add_argument("--profile", action="append", choices=list(read_profiles()), help="only these")
-    parser.add_argument("--one-way", action="store_true", help="not with ours and theirs exchanged as well")
+    parser.add_argument(
+        "command", nargs="+", metavar="CMD", help="the driver, with %%O %%A %%B where its files go"
+    )
+    parser.add_argument(
+        "--with-schema", metavar="CMD", help="for vectors with a schema, %%S where its file goes"
+    )
+    parser.add_argument(
+        "--profile", action="append", choices=list(read_profiles()), help="only these"
+    )
+    parser.add_argument(
+        "--one-way", action="store_true", help="not with ours and theirs exchanged as well"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 2, metavar="N")
     args = parser.parse_args()
@@ -104,7 +120,12 @@ def main() -> int:
         chosen = without if args.one_way else both_ways(without)
         failed = {one["id"]: why for one, why in run(chosen, command, args.processes) if why}
         skipped = (len(vectors) - len(without)) * (1 if args.one_way else 2)
-        result[profile] = {"passed": len(chosen) - len(failed), "of": len(chosen), "skipped": skipped, "failed": failed}
+        result[profile] = {
+            "passed": len(chosen) - len(failed),
+            "of": len(chosen),
+            "skipped": skipped,
+            "failed": failed,
+        }
         if not args.json:
             _print(profile, result[profile])
     if args.json:

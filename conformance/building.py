@@ -17,10 +17,18 @@ def text_of(value: Value) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def vector(name: str, about: str, versions: Iterable[Value], expect: Value, schema: Value = None) -> Vector:
+def vector(
+    name: str, about: str, versions: Iterable[Value], expect: Value, schema: Value = None
+) -> Vector:
     """versions: base, ours and theirs."""
     texts = dict(zip(VERSIONS, map(text_of, versions), strict=True))
-    return {"id": name, "about": about, **texts, **({"schema": schema} if schema else {}), "expect": expect}
+    return {
+        "id": name,
+        "about": about,
+        **texts,
+        **({"schema": schema} if schema else {}),
+        "expect": expect,
+    }
 
 
 def clean(value: Value) -> Value:
@@ -72,12 +80,22 @@ def either(*lists: Value, ours: Value, theirs: Value) -> Value:
     return {"one_of": [*lawful, conflict(in_list(ours), in_list(theirs))]}
 
 
-def listed(name: str, about: str, base: Value, ours: Value, theirs: Value, schema: Value = None) -> Vector:
-    """A list that merges without conflict: its items, and the order of those that the versions agree on."""
+def listed(
+    name: str, about: str, base: Value, ours: Value, theirs: Value, schema: Value = None
+) -> Vector:
+    """A list that merges without conflict: its items, and the order of those that the versions
+    agree on.
+    """
     items = [item for item in base if item in ours and item in theirs]
     for item in ours + theirs:
         items += [] if item in base or item in items else [item]
-    expect = {"list": {"at": "/list", "items": items, "before": list(find_order(items, base, ours, theirs))}}
+    expect = {
+        "list": {
+            "at": "/list",
+            "items": items,
+            "before": list(find_order(items, base, ours, theirs)),
+        }
+    }
     versions = ({"list": base}, {"list": ours}, {"list": theirs})
     return vector(name, about, versions, expect, schema)
 

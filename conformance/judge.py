@@ -12,8 +12,8 @@ SIZE = 7  # of conflict markers
 
 
 class Answer(NamedTuple):
-    """code: the exit code. data: what the merge left in the file of ours. beside: other files that it wrote. last_line:
-    of what it wrote to stderr.
+    """code: the exit code. data: what the merge left in the file of ours. beside: other files that
+    it wrote. last_line: of what it wrote to stderr.
     """
 
     code: int
@@ -23,7 +23,11 @@ class Answer(NamedTuple):
 
 
 def data_of(text: Any) -> bytes:
-    return base64.b64decode(text["base64"]) if isinstance(text, dict) else text.encode("utf-8", "surrogatepass")
+    return (
+        base64.b64decode(text["base64"])
+        if isinstance(text, dict)
+        else text.encode("utf-8", "surrogatepass")
+    )
 
 
 def judge(vector: Vector, answer: Answer) -> str:
@@ -51,10 +55,18 @@ def judge(vector: Vector, answer: Answer) -> str:
     except ValueError as error:
         return f"the result is no JSON: {error}"
     if kind == "clean":
-        return "" if is_equal(value, expected) else f"the result is {json.dumps(value, default=str)[:200]}"
+        return (
+            ""
+            if is_equal(value, expected)
+            else f"the result is {json.dumps(value, default=str)[:200]}"
+        )
     found = _find(value, expected["at"])
     if kind == "number":
-        return "" if isinstance(found, Decimal | int) and found == Decimal(expected["is"]) else f"it is {found}"
+        return (
+            ""
+            if isinstance(found, Decimal | int) and found == Decimal(expected["is"])
+            else f"it is {found}"
+        )
     return _judge_list(found, expected)
 
 
@@ -79,7 +91,10 @@ def is_equal(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(is_equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(is_equal, one, other))
-    numbers = [isinstance(each, int | float | Decimal) and not isinstance(each, bool) for each in (one, other)]
+    numbers = [
+        isinstance(each, int | float | Decimal) and not isinstance(each, bool)
+        for each in (one, other)
+    ]
     if all(numbers):
         return Decimal(str(one)) == Decimal(str(other))
     return type(one) is type(other) and bool(one == other)
@@ -97,7 +112,11 @@ def _find(value: Any, pointer: str) -> Any:
 def _judge_refused(vector: Vector, answer: Answer) -> str:
     if answer.code < 128:
         return "it merged by a schema that it should refuse"
-    return "" if answer.data == data_of(vector["ours"]) else "it refused the schema, and changed the file"
+    return (
+        ""
+        if answer.data == data_of(vector["ours"])
+        else "it refused the schema, and changed the file"
+    )
 
 
 def _judge_list(found: Any, expected: dict[str, Any]) -> str:
@@ -146,7 +165,9 @@ def _judge_lines(answer: Answer, most: int) -> str:
 
 
 def _judge_kept(vector: Vector, answer: Answer, words: list[str]) -> str:
-    """Input that is no JSON: giving up leaves the file alone; else nothing of a side goes, and clean is JSON."""
+    """Input that is no JSON: giving up leaves the file alone; else nothing of a side goes, and
+    clean is JSON.
+    """
     if answer.code > 127:
         return "" if answer.data == data_of(vector["ours"]) else "it gave up, and changed the file"
     lost = [word for word in words if word.encode() not in answer.data + answer.beside]
@@ -182,7 +203,12 @@ def swapped(vector: Vector) -> Vector:
     """The same with the sides exchanged, which must not matter."""
     ours, theirs = vector["theirs"], vector["ours"]
     expect = _swap_expected(vector["expect"])
-    return vector | {"id": f"{vector['id']}/swapped", "ours": ours, "theirs": theirs, "expect": expect}
+    return vector | {
+        "id": f"{vector['id']}/swapped",
+        "ours": ours,
+        "theirs": theirs,
+        "expect": expect,
+    }
 
 
 def _swap_expected(expect: dict[str, Any]) -> dict[str, Any]:

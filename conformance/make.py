@@ -1,7 +1,8 @@
 """Writes the vectors: `python -m conformance.make`.
 
-What is expected comes from rules that are simpler than any merge: three-way choice of single values, edits of different
-places applied one after the other, replacements in a text, instants sorted. No merge is asked.
+What is expected comes from rules that are simpler than any merge: three-way choice of single
+values, edits of different places applied one after the other, replacements in a text, instants
+sorted. No merge is asked.
 """
 
 import base64
@@ -41,7 +42,12 @@ from conformance.make_lines import make_lines
 from conformance.make_places import make_schema
 from conformance.make_rules import make_grouped, make_logs, make_require
 from conformance.make_seldom import make_code_points, make_instant_forms, make_two_things
-from conformance.make_unsaid import make_laid_out_tuples, make_loose_sorts, make_open_entries, make_unchanged
+from conformance.make_unsaid import (
+    make_laid_out_tuples,
+    make_loose_sorts,
+    make_open_entries,
+    make_unchanged,
+)
 from conformance.make_writing import make_writing
 
 FOLDER = Path(__file__).parent / "vectors"
@@ -67,7 +73,12 @@ def make_core() -> Iterator[Vector]:
         base = {"k": old, "other": {"x": 1}}
         versions = (base, {**base, "k": new}, {**base, "more": "theirs"})
         about = f"one side changes {say(old)} to {say(new)}, the other adds a member"
-        yield vector(f"core/kind-{number}", about, versions, clean({"k": new, "other": {"x": 1}, "more": "theirs"}))
+        yield vector(
+            f"core/kind-{number}",
+            about,
+            versions,
+            clean({"k": new, "other": {"x": 1}, "more": "theirs"}),
+        )
     yield from make_places()
     yield from make_twice()
     yield from make_identities()
@@ -115,7 +126,9 @@ def edited(document: Value, edit: Edit) -> Value:
 
 
 def make_places() -> Iterator[Vector]:
-    """Two edits: of different places both happen, of one place or of a place and what holds it they conflict."""
+    """Two edits: of different places both happen, of one place or of a place and what holds it they
+    conflict.
+    """
     for number, (one, other) in enumerate(itertools.combinations(EDITS, 2)):
         ours, theirs = edited(DOCUMENT, one), edited(DOCUMENT, other)
         depth = min(len(one[0]), len(other[0]))
@@ -128,7 +141,12 @@ def make_places() -> Iterator[Vector]:
 def make_twice() -> Iterator[Vector]:
     for number, edit in enumerate(EDITS):
         both = edited(DOCUMENT, edit)
-        yield vector(f"core/alike-{number}", "both sides made the same edit", (DOCUMENT, both, both), clean(both))
+        yield vector(
+            f"core/alike-{number}",
+            "both sides made the same edit",
+            (DOCUMENT, both, both),
+            clean(both),
+        )
         more = edited(both, (("mine",), 1))
         about = "both sides made the same edit, and one of them another"
         yield vector(f"core/alike-more-{number}", about, (DOCUMENT, more, both), clean(more))
@@ -147,14 +165,26 @@ def make_keyed() -> Iterator[Vector]:
         ours[1]["a"] = both[1]["a"] = 2
         theirs[1]["b"] = both[1]["b"] = 3
         about = f"records that {key} tells apart: two members of one record"
-        yield vector(f"keyed/leaf-{key}", about, ({"l": rows}, {"l": ours}, {"l": theirs}), clean({"l": both}))
+        yield vector(
+            f"keyed/leaf-{key}",
+            about,
+            ({"l": rows}, {"l": ours}, {"l": theirs}),
+            clean({"l": both}),
+        )
         about = "one side moves a record, the other edits it"
         moved = {"l": [rows[1], rows[0], rows[2]]}
         merged = {"l": [theirs[1], rows[0], rows[2]]}
-        yield vector(f"keyed/moved-{key}", about, ({"l": rows}, moved, {"l": theirs}), clean(merged))
+        yield vector(
+            f"keyed/moved-{key}", about, ({"l": rows}, moved, {"l": theirs}), clean(merged)
+        )
         ours[1][key] = 77 if key == "number" else "renamed"
         about = "one side gives a record another name, the other leaves it alone"
-        yield vector(f"keyed/renamed-{key}", about, ({"l": rows}, {"l": ours}, {"l": rows}), clean({"l": ours}))
+        yield vector(
+            f"keyed/renamed-{key}",
+            about,
+            ({"l": rows}, {"l": ours}, {"l": rows}),
+            clean({"l": ours}),
+        )
     new = [{"id": name, "v": 1} for name in "xy"]
     rows = [{"id": name, "v": 1} for name in "abc"]
     for mine, yours in itertools.product(range(4), repeat=2):
@@ -171,13 +201,17 @@ def make_rows(key: str, schema: Value, name: str) -> Iterator[Vector]:
     states: list[Value] = [ABSENT, {key: "k", "v": 1}, {key: "k", "v": 2}]
     for number, triple in enumerate(itertools.product(states, repeat=3)):
         around = [{key: "first", "v": 0}, {key: "last", "v": 0}]
-        versions = [{"list": [around[0], *([] if one is ABSENT else [one]), around[1]]} for one in triple]
+        versions = [
+            {"list": [around[0], *([] if one is ABSENT else [one]), around[1]]} for one in triple
+        ]
         result = three_way(*triple)
         about = f"a record: {', '.join(map(say, triple))}"
         if result is CONFLICT:
             expect = conflict(versions[1], versions[2])
         else:
-            expect = clean({"list": [around[0], *([] if result is ABSENT else [result]), around[1]]})
+            expect = clean(
+                {"list": [around[0], *([] if result is ABSENT else [result]), around[1]]}
+            )
         yield vector(f"{name}-{number}", about, tuple(versions), expect, schema)
 
 
@@ -188,7 +222,10 @@ def is_possible(before: Value) -> bool:
     left = {json.dumps(item) for pair in before for item in pair}
     pairs = [(json.dumps(one), json.dumps(other)) for one, other in before]
     while left:
-        first = next((item for item in sorted(left) if not any(b == item and a in left for a, b in pairs)), None)
+        first = next(
+            (item for item in sorted(left) if not any(b == item and a in left for a, b in pairs)),
+            None,
+        )
         if first is None:
             return False
         left.remove(first)
@@ -197,8 +234,12 @@ def is_possible(before: Value) -> bool:
 
 def list_changes(base: list[str], new: str) -> dict[str, list[str]]:
     changes = {"as it was": base}
-    changes |= {f"new order {' '.join(p)}": list(p) for p in itertools.permutations(base) if list(p) != base}
-    changes |= {f"{new} added at {at}": [*base[:at], new, *base[at:]] for at in range(len(base) + 1)}
+    changes |= {
+        f"new order {' '.join(p)}": list(p) for p in itertools.permutations(base) if list(p) != base
+    }
+    changes |= {
+        f"{new} added at {at}": [*base[:at], new, *base[at:]] for at in range(len(base) + 1)
+    }
     return changes | {f"{item} removed": [one for one in base if one != item] for item in base}
 
 
@@ -224,10 +265,16 @@ def make_order() -> Iterator[Vector]:
 
 def make_lists(name: str, schema: Value, base: list[str], whole: bool = False) -> Iterator[Vector]:
     mine, yours = list_changes(base, "X"), list_changes(base, "Y")
-    for number, ((what, ours), (else_what, theirs)) in enumerate(itertools.product(mine.items(), yours.items())):
-        made = listed(f"{name}/list-{number}", f"{what} here, {else_what} there", base, ours, theirs, schema)
+    for number, ((what, ours), (else_what, theirs)) in enumerate(
+        itertools.product(mine.items(), yours.items())
+    ):
+        made = listed(
+            f"{name}/list-{number}", f"{what} here, {else_what} there", base, ours, theirs, schema
+        )
         reordered = all(sorted(side) == sorted(base) and side != base for side in (ours, theirs))
-        if is_possible(made["expect"]["list"]["before"]) and not (whole and reordered and ours != theirs):
+        if is_possible(made["expect"]["list"]["before"]) and not (
+            whole and reordered and ours != theirs
+        ):
             yield made
 
 
@@ -235,7 +282,13 @@ def make_lists(name: str, schema: Value, base: list[str], whole: bool = False) -
 
 
 def sequence(
-    name: str, about: str, base: Value, ours: Value, theirs: Value, expect: Value, schema: Value = None
+    name: str,
+    about: str,
+    base: Value,
+    ours: Value,
+    theirs: Value,
+    expect: Value,
+    schema: Value = None,
 ) -> Vector:
     return vector(f"sequence/{name}", about, map(in_list, (base, ours, theirs)), expect, schema)
 
@@ -244,7 +297,9 @@ EXAMPLES: dict[str, Value] = {
     "arguments": ["-y", "server@1.0.0", "/data", "--port", "8080"],
     "lines": ["import os\n", "\n", "def run():\n", "    pass\n", "\n"],
     "steps": [["build", 1], ["test", 1], ["build", 1], ["deploy", 2], ["report", 0]],
-    "cells": [{"kind": kind, "source": [text]} for kind, text in zip("ttctc", "abcde", strict=True)],
+    "cells": [
+        {"kind": kind, "source": [text]} for kind, text in zip("ttctc", "abcde", strict=True)
+    ],
     "numbers": [12.5, 0, 0, 7, 0],
 }
 
@@ -270,51 +325,82 @@ def make_edits(kind: str, base: Value) -> Iterator[Vector]:
         ours, theirs = with_items(base, (one, mine)), with_items(base, (other, yours))
         if one == other:
             about = f"{kind}: item {one}, edited by both"
-            yield sequence(f"{kind}-both-{one}", about, base, ours, theirs, conflict(in_list(ours), in_list(theirs)))
+            yield sequence(
+                f"{kind}-both-{one}",
+                about,
+                base,
+                ours,
+                theirs,
+                conflict(in_list(ours), in_list(theirs)),
+            )
             continue
         both = with_items(base, (one, mine), (other, yours))
         about = f"{kind}: item {one} edited here, item {other} there"
-        yield sequence(f"{kind}-edits-{one}-{other}", about, base, ours, theirs, clean(in_list(both)))
+        yield sequence(
+            f"{kind}-edits-{one}-{other}", about, base, ours, theirs, clean(in_list(both))
+        )
         if base.count(base[other]) == 1:
             theirs = base[:other] + base[other + 1 :]
             both = [item for index, item in enumerate(ours) if index != other]
             about = f"{kind}: item {one} edited here, item {other} removed there"
-            yield sequence(f"{kind}-removal-{one}-{other}", about, base, ours, theirs, clean(in_list(both)))
+            yield sequence(
+                f"{kind}-removal-{one}-{other}", about, base, ours, theirs, clean(in_list(both))
+            )
 
 
 def make_additions() -> Iterator[Vector]:
     base = ["A", "B", "C"]
     for one, other in itertools.product(range(len(base) + 1), repeat=2):
-        ours, theirs = [*base[:one], "X", "Y", *base[one:]], [*base[:other], "M", "N", *base[other:]]
+        ours, theirs = (
+            [*base[:one], "X", "Y", *base[one:]],
+            [*base[:other], "M", "N", *base[other:]],
+        )
         about = f"two items added at {one} here, and at {other} there"
         if one != other:
             low, high = sorted((one, other))
             first, second = (["X", "Y"], ["M", "N"]) if one < other else (["M", "N"], ["X", "Y"])
             both = [*base[:low], *first, *base[low:high], *second, *base[high:]]
-            yield sequence(f"additions-{one}-{other}", about, base, ours, theirs, clean(in_list(both)))
+            yield sequence(
+                f"additions-{one}-{other}", about, base, ours, theirs, clean(in_list(both))
+            )
             continue
-        runs = [[*base[:one], *run, *base[one:]] for run in (["X", "Y", "M", "N"], ["M", "N", "X", "Y"])]
+        runs = [
+            [*base[:one], *run, *base[one:]] for run in (["X", "Y", "M", "N"], ["M", "N", "X", "Y"])
+        ]
         expect = either(*runs, ours=ours, theirs=theirs)
         yield sequence(f"additions-{one}-{other}", about, base, ours, theirs, expect)
 
     base = ["-e", "A=1"]
     ours, theirs = [*base, "-e", "B=2"], [*base, "-e", "C=3"]
     expect = either([*ours, "-e", "C=3"], [*theirs, "-e", "B=2"], ours=ours, theirs=theirs)
-    yield sequence("flags", "a flag that both add, each with a value of its own", base, ours, theirs, expect)
+    yield sequence(
+        "flags", "a flag that both add, each with a value of its own", base, ours, theirs, expect
+    )
 
     ours, theirs = ["lint", "build"], ["build", "lint"]
     expect = either(["lint", "build", "lint"], ours=ours, theirs=theirs)
-    yield sequence("twice", "one text that both add, at two places", ["build"], ours, theirs, expect)
+    yield sequence(
+        "twice", "one text that both add, at two places", ["build"], ours, theirs, expect
+    )
 
     expect = either(["A", "B", "C"], ["A", "B", "B", "C"], ours=["A", "B"], theirs=["B", "C"])
     yield sequence("overlap", "additions that share an item", [], ["A", "B"], ["B", "C"], expect)
 
     expect = clean(in_list(["A", "X", "Y"]))
-    yield sequence("more", "the same addition, and more of it on one side", ["A"], ["A", "X"], ["A", "X", "Y"], expect)
+    yield sequence(
+        "more",
+        "the same addition, and more of it on one side",
+        ["A"],
+        ["A", "X"],
+        ["A", "X", "Y"],
+        expect,
+    )
 
     ours, theirs = ["X", "Y"], ["Z"]
     expect = conflict(in_list(ours), in_list(theirs))
-    yield sequence("part", "one item that both replaced, by two items and by one", ["A"], ours, theirs, expect)
+    yield sequence(
+        "part", "one item that both replaced, by two items and by one", ["A"], ours, theirs, expect
+    )
 
 
 def make_moves() -> Iterator[Vector]:
@@ -327,7 +413,9 @@ def make_moves() -> Iterator[Vector]:
             both = [item if item != edited else "NEW" for item in moved]
             about = f"C moved to {index} here, {edited} edited there"
             name = f"move-{index}-{edited}"
-            yield sequence(name, about, base, moved, theirs, either(both, ours=moved, theirs=theirs))
+            yield sequence(
+                name, about, base, moved, theirs, either(both, ours=moved, theirs=theirs)
+            )
     ours, theirs = ["C", "A", "B", "D"], ["A", "B", "D", "C"]
     expect = conflict(in_list(ours), in_list(theirs))
     yield sequence("moves", "one item, moved to two places", base, ours, theirs, expect)
@@ -343,15 +431,21 @@ def make_tuples() -> Iterator[Vector]:
     for name, schema in by_position.items():
         ours, theirs = ["A", "B", "B"], ["B", "A", "A"]
         expect = clean(in_list(["B", "B", "A"]))
-        yield sequence(f"tuple-{name}", "by position, as the schema says", base, ours, theirs, expect, schema)
+        yield sequence(
+            f"tuple-{name}", "by position, as the schema says", base, ours, theirs, expect, schema
+        )
         expect = conflict(in_list(["X", "A", "B"]), in_list(["Y", "A", "B"]))
         versions = (base, ["X", "A", "B"], ["Y", "A", "B"])
-        yield sequence(f"tuple-{name}-both", "one position that both changed", *versions, expect, schema)
+        yield sequence(
+            f"tuple-{name}-both", "one position that both changed", *versions, expect, schema
+        )
 
     as_sequence = place({"strategy": "sequence"})
     expect = clean(in_list([1, 5, 2, 3, 4]))
     about = "numbers in order, as the schema says"
-    yield sequence("numbers-inserted", about, [1, 2, 3], [1, 5, 2, 3], [1, 2, 3, 4], expect, as_sequence)
+    yield sequence(
+        "numbers-inserted", about, [1, 2, 3], [1, 5, 2, 3], [1, 2, 3, 4], expect, as_sequence
+    )
 
     unique = {"properties": {"list": {"uniqueItems": True}}}
     expect = {"list": {"at": "/list", "items": ["A", "X", "Y", "Z"], "before": []}}
@@ -368,7 +462,9 @@ def make_queue() -> Iterator[Vector]:
     yield from make_queue_end()
     item = {"text": "T", "done_when": "make test"}
     for number, triple in enumerate(itertools.product((ABSENT, "T", item), repeat=3)):
-        versions = [{"list": ["first", *([] if one is ABSENT else [one]), "last"]} for one in triple]
+        versions = [
+            {"list": ["first", *([] if one is ABSENT else [one]), "last"]} for one in triple
+        ]
         result = three_way(*triple)
         about = f"an action that is done, edited or left: {', '.join(map(say, triple))}"
         kept = {"list": ["first", *([] if result is ABSENT else [result]), "last"]}
@@ -378,12 +474,18 @@ def make_queue() -> Iterator[Vector]:
         if list("ABC") not in (list(one), list(other)):
             versions = [{"list": list(each)} for each in ("ABC", one, other)]
             expect = conflict(versions[1], versions[2])
-            yield vector(f"queue/orders-{number}", "two new orders", tuple(versions), expect, schema)
+            yield vector(
+                f"queue/orders-{number}", "two new orders", tuple(versions), expect, schema
+            )
 
 
 def make_queue_end() -> Iterator[Vector]:
-    """Both sides finish the rest of a queue that must not end: what is left is the empty list, and a question."""
-    require = [{"where": "/list", "non_empty_when": {"/state": "open"}, "empty_with": {"/state": "closed"}}]
+    """Both sides finish the rest of a queue that must not end: what is left is the empty list, and
+    a question.
+    """
+    require = [
+        {"where": "/list", "non_empty_when": {"/state": "open"}, "empty_with": {"/state": "closed"}}
+    ]
     schema = {**place({"strategy": "queue", "key": "/text"}), "x-merge-require": require}
 
     def document(state: str, *items: Value) -> Value:
@@ -392,9 +494,24 @@ def make_queue_end() -> Iterator[Vector]:
     base, asked = document("open", "A", "B"), conflict(document("open"), document("open"))
     cases = [
         ("the rest is finished on both sides", document("open", "B"), document("open", "A"), asked),
-        ("an item is added", document("open", "B", "C"), document("open", "A"), clean(document("open", "C"))),
-        ("closed on one side", document("closed", "B"), document("open", "A"), clean(document("closed"))),
-        ("closed and finished", document("closed"), document("open", "A"), clean(document("closed"))),
+        (
+            "an item is added",
+            document("open", "B", "C"),
+            document("open", "A"),
+            clean(document("open", "C")),
+        ),
+        (
+            "closed on one side",
+            document("closed", "B"),
+            document("open", "A"),
+            clean(document("closed")),
+        ),
+        (
+            "closed and finished",
+            document("closed"),
+            document("open", "A"),
+            clean(document("closed")),
+        ),
     ]
     for number, (about, ours, theirs, expect) in enumerate(cases):
         yield vector(f"queue/end-{number}", about, (base, ours, theirs), expect, schema)
@@ -405,17 +522,27 @@ def make_log() -> Iterator[Vector]:
     yield from make_open_entries()
     yield from make_loose_sorts()
     for limit, old, mine, yours in itertools.product((None, 3, 5), (0, 2, 4), (0, 1, 2), (0, 1, 2)):
-        rule = {"strategy": "log", "key": "/at", "sort": "/at", **({"limit": limit} if limit else {})}
+        rule = {
+            "strategy": "log",
+            "key": "/at",
+            "sort": "/at",
+            **({"limit": limit} if limit else {}),
+        }
         days = itertools.count(1)
         base = [entry(next(days), "base") for _ in range(old)][::-1]
         added = [
-            [entry(next(days), who) for _ in range(count)][::-1] for who, count in (("ours", mine), ("their", yours))
+            [entry(next(days), who) for _ in range(count)][::-1]
+            for who, count in (("ours", mine), ("their", yours))
         ]
         sides = [(more + base)[: max(limit or 99, old)] for more in added]
-        everything = sorted(base + added[0] + added[1], key=lambda one: str(one["at"]), reverse=True)
+        everything = sorted(
+            base + added[0] + added[1], key=lambda one: str(one["at"]), reverse=True
+        )
         most = max(limit, *map(len, sides)) if limit else 99
         versions = tuple({"list": each} for each in (base, *sides))
-        about = f"{mine} new entries here, {yours} there, {old} before, limit {limit}: the oldest go"
+        about = (
+            f"{mine} new entries here, {yours} there, {old} before, limit {limit}: the oldest go"
+        )
         name = f"log/limit-{limit}-{old}-{mine}-{yours}"
         yield vector(name, about, versions, clean({"list": everything[:most]}), place(rule))
     twice = [entry(1, "base")] * 2
@@ -442,32 +569,49 @@ def make_values() -> Iterator[Vector]:
         versions = [{"list": value} for value in (0, one, other)]
         expect = clean({"list": max(one, other)})
         rule = {"strategy": "max-number"}
-        yield vector(f"values/max-number-{number}", "the greater number", versions, expect, place(rule))
+        yield vector(
+            f"values/max-number-{number}", "the greater number", versions, expect, place(rule)
+        )
 
 
 def make_sums() -> Iterator[Vector]:
     schema = place({"strategy": "sum"})
-    starts, mine, yours = ("0", "1.00", "0.1", "9007199254740993"), ("0", "1", "0.20", "1e-7"), ("0", "2", "0.1")
+    starts, mine, yours = (
+        ("0", "1.00", "0.1", "9007199254740993"),
+        ("0", "1", "0.20", "1e-7"),
+        ("0", "2", "0.1"),
+    )
     for number, (base, one, other) in enumerate(itertools.product(starts, mine, yours)):
         numbers = [Decimal(base), Decimal(base) + Decimal(one), Decimal(base) + Decimal(other)]
         if len(set(numbers)) == len(numbers):
             texts = [f'{{"list": {token}}}\n' for token in (base, *map(str, numbers[1:]))]
             expect = {"number": {"at": "/list", "is": format(numbers[1] + Decimal(other), "f")}}
             about = {"id": f"values/sum-{number}", "about": "a sum: what both sides added to it"}
-            yield {**about, **dict(zip(VERSIONS, texts, strict=True)), "schema": schema, "expect": expect}
+            yield {
+                **about,
+                **dict(zip(VERSIONS, texts, strict=True)),
+                "schema": schema,
+                "expect": expect,
+            }
     versions = [{"list": number} for number in (5, 1, 6)]
     expect = conflict(versions[1], versions[2])
     yield vector("values/sum-reset", "one side fell below the base", versions, expect, schema)
 
 
 def make_instants() -> Iterator[Vector]:
-    instants = {"2026-01-01T10:00:00Z": 0, "2026-01-01T12:30:00+02:00": 30, "2025-12-31T23:00:00-11:59": 59}
+    instants = {
+        "2026-01-01T10:00:00Z": 0,
+        "2026-01-01T12:30:00+02:00": 30,
+        "2025-12-31T23:00:00-11:59": 59,
+    }
     for strategy, pick in (("max-time", max), ("min-time", min)):
         for number, texts in enumerate(itertools.permutations(instants)):
             best = pick(texts[1:], key=lambda text: instants[text])
             versions, about = [{"list": text} for text in texts], "instants are compared, not texts"
             rule = {"strategy": strategy}
-            yield vector(f"values/{strategy}-{number}", about, versions, clean({"list": best}), place(rule))
+            yield vector(
+                f"values/{strategy}-{number}", about, versions, clean({"list": best}), place(rule)
+            )
 
 
 def make_ranks() -> Iterator[Vector]:
@@ -478,32 +622,49 @@ def make_ranks() -> Iterator[Vector]:
             places = [order.index(text) for text in texts]
             result = order[max(places)] if min(places) == places[0] else CONFLICT
         versions = [{"list": text} for text in texts]
-        expect = conflict(versions[1], versions[2]) if result is CONFLICT else clean({"list": result})
+        expect = (
+            conflict(versions[1], versions[2]) if result is CONFLICT else clean({"list": result})
+        )
         about, rule = f"an order of texts: {', '.join(texts)}", {"strategy": "max", "order": order}
         yield vector(f"values/max-{number}", about, versions, expect, place(rule))
 
 
 def make_groups() -> Iterator[Vector]:
-    schema = {"properties": {key: {"x-merge": {"strategy": "group", "name": "g"}} for key in ("a", "b")}}
+    schema = {
+        "properties": {key: {"x-merge": {"strategy": "group", "name": "g"}} for key in ("a", "b")}
+    }
     pairs = (itertools.product((0, new), repeat=2) for new in (1, 2))
     for number, (ours, theirs) in enumerate(itertools.product(*pairs)):
         versions = [{"a": one, "b": two, "c": 0} for one, two in ((0, 0), ours, theirs)]
         leaves = [three_way(0, one, two) for one, two in zip(ours, theirs, strict=True)]
         merged = clean({"a": leaves[0], "b": leaves[1], "c": 0})
         expect = conflict(versions[1], versions[2]) if CONFLICT in leaves else merged
-        yield vector(f"values/group-{number}", "two members that are decided together", versions, expect, schema)
+        yield vector(
+            f"values/group-{number}",
+            "two members that are decided together",
+            versions,
+            expect,
+            schema,
+        )
 
 
 def make_heads() -> Iterator[Vector]:
-    """A group that follows the newer side and keeps what it leaves behind, while `same` agrees and time is in order."""
+    """A group that follows the newer side and keeps what it leaves behind, while `same` agrees and
+    time is in order.
+    """
     rule = {"strategy": "group", "name": "g", "by": "/at", "superseded": "old", "same": ["/state"]}
     names = ("step", "note", "state")
     schema = {
-        "properties": {"at": {"x-merge": {"strategy": "max-time"}}, **{name: {"x-merge": rule} for name in names}}
+        "properties": {
+            "at": {"x-merge": {"strategy": "max-time"}},
+            **{name: {"x-merge": rule} for name in names},
+        }
     }
     days = [f"2026-01-0{day}T00:00:00Z" for day in range(1, 5)]
     base = {"at": days[1], "step": 0, "note": 0, "state": "on"}
-    sides = itertools.product(((2, 3), (3, 2), (3, 3), (0, 3), (1, 2)), (0, 1), (0, 2), ("on", "off"))
+    sides = itertools.product(
+        ((2, 3), (3, 2), (3, 3), (0, 3), (1, 2)), (0, 1), (0, 2), ("on", "off")
+    )
     for number, ((mine, yours), note, other, state) in enumerate(sides):
         ours = {"at": days[mine], "step": 1, "note": note, "state": "on"}
         theirs = {"at": days[yours], "step": 2, "note": other, "state": state}
@@ -515,7 +676,9 @@ def make_heads() -> Iterator[Vector]:
         expect: Value = clean(merged)
         if state == "off" or mine == yours or min(mine, yours) < 2:
             expect = conflict({**ours, "at": latest}, {**theirs, "at": latest})
-        yield vector(f"values/head-{number}", "members that follow the newer side", versions, expect, schema)
+        yield vector(
+            f"values/head-{number}", "members that follow the newer side", versions, expect, schema
+        )
 
 
 # choices: a conflict is as small as it can be, and each choice is a document
@@ -531,19 +694,27 @@ def make_choices() -> Iterator[Vector]:
         "gone": (0, 1, ABSENT),
         "added": (ABSENT, 1, 2),
     }
-    for (kind, triple), at, (layout, style) in itertools.product(kinds.items(), range(3), LAYOUTS.items()):
+    for (kind, triple), at, (layout, style) in itertools.product(
+        kinds.items(), range(3), LAYOUTS.items()
+    ):
         documents: list[Value] = []
         for number, value in enumerate(triple):
-            members: list[tuple[str, Value]] = [("a", 0), ("b", {"x": 0, "y": number if number == 2 else 0})]
+            members: list[tuple[str, Value]] = [
+                ("a", 0),
+                ("b", {"x": 0, "y": number if number == 2 else 0}),
+            ]
             members.insert(at, ("k", value))
             documents.append({key: one for key, one in members if one is not ABSENT})
         kept = [copy.deepcopy(one) for one in documents[1:]]
         for one in kept:
             one["b"]["y"] = 2
         about = f"a member {kind} by both at {at}, and an edit elsewhere that merges"
-        yield laid_out(f"choices/member-{kind}-{at}-{layout}", about, documents, conflict(*kept), style)
+        yield laid_out(
+            f"choices/member-{kind}-{at}-{layout}", about, documents, conflict(*kept), style
+        )
         rows: list[list[Value]] = [
-            [{"id": "a", "v": 0}, {"id": "b", "v": number if number == 2 else 0}] for number in range(3)
+            [{"id": "a", "v": 0}, {"id": "b", "v": number if number == 2 else 0}]
+            for number in range(3)
         ]
         for number, value in enumerate(triple):
             rows[number].insert(at, {"id": "k", "v": value})
@@ -551,20 +722,31 @@ def make_choices() -> Iterator[Vector]:
         kept = [copy.deepcopy(one) for one in documents[1:]]
         next(row for row in kept[0]["l"] if row["id"] == "b")["v"] = 2
         about = f"a record {kind} by both at {at}, and an edit elsewhere that merges"
-        yield laid_out(f"choices/record-{kind}-{at}-{layout}", about, documents, conflict(*kept), style)
+        yield laid_out(
+            f"choices/record-{kind}-{at}-{layout}", about, documents, conflict(*kept), style
+        )
     yield from make_marked()
 
 
-def laid_out(name: str, about: str, documents: list[Value], expect: Value, style: dict[str, Any]) -> Vector:
+def laid_out(
+    name: str, about: str, documents: list[Value], expect: Value, style: dict[str, Any]
+) -> Vector:
     made = vector(name, about, (documents[0], documents[1], documents[2]), expect)
-    return made | {key: json.dumps(document, **style) + "\n" for key, document in zip(VERSIONS, documents, strict=True)}
+    return made | {
+        key: json.dumps(document, **style) + "\n"
+        for key, document in zip(VERSIONS, documents, strict=True)
+    }
 
 
 # format: what nobody changed keeps its bytes
 
 
 def make_format() -> Iterator[Vector]:
-    document = {"one": 1, "deep": {"list": [1, {"x": "same"}], "empty": {}, "two": 2}, "last": [1.5, None, True]}
+    document = {
+        "one": 1,
+        "deep": {"list": [1, {"x": "same"}], "empty": {}, "two": 2},
+        "last": [1.5, None, True],
+    }
     styles: dict[str, dict[str, Any]] = {
         "two": {"indent": 2},
         "four": {"indent": 4},
@@ -573,15 +755,31 @@ def make_format() -> Iterator[Vector]:
         "line": {},
         "packed": {"separators": (",", ":")},
     }
-    for (style, how), eol, end, bom in itertools.product(styles.items(), ("\n", "\r\n"), (True, False), (False, True)):
+    for (style, how), eol, end, bom in itertools.product(
+        styles.items(), ("\n", "\r\n"), (True, False), (False, True)
+    ):
         text = json.dumps(document, **how).replace("\n", eol) + (eol if end else "")
         text = ("\ufeff" if bom else "") + text
         name = f"format/layout-{style}-{'crlf' if eol != chr(10) else 'lf'}{'-bom' * bom}{'' if end else '-open'}"
         colon = ":" if style == "packed" else ": "
         yield replaced(
-            name, "layout is kept", text, (f'"one"{colon}1', f'"one"{colon}10'), (f'"two"{colon}2', f'"two"{colon}20')
+            name,
+            "layout is kept",
+            text,
+            (f'"one"{colon}1', f'"one"{colon}10'),
+            (f'"two"{colon}2', f'"two"{colon}20'),
         )
-    tokens = ["1.0", "1e400", "-0", "0.1000", "1E+2", "9007199254740993", "1" * 60, "1.5e-300", "100000000000000000000"]
+    tokens = [
+        "1.0",
+        "1e400",
+        "-0",
+        "0.1000",
+        "1E+2",
+        "9007199254740993",
+        "1" * 60,
+        "1.5e-300",
+        "100000000000000000000",
+    ]
     tokens += [
         r'"\u00e9"',
         '"é"',
@@ -616,23 +814,41 @@ def make_format() -> Iterator[Vector]:
         changed = {"base": text, "ours": text.replace('"b":1', '"b":7'), "theirs": text}
         yield {"id": name, "about": about, **changed, "expect": {"bytes": changed["ours"]}}
         changed = {"base": text, "ours": text, "theirs": text.replace('"b":1', '"b":7')}
-        yield {"id": f"{name}-theirs", "about": about, **changed, "expect": {"bytes": changed["theirs"]}}
+        yield {
+            "id": f"{name}-theirs",
+            "about": about,
+            **changed,
+            "expect": {"bytes": changed["theirs"]},
+        }
     keys = ["z", "a", "10", "9", "Z", ""]
     for number, order in enumerate((keys, keys[::-1], sorted(keys))):
         text = json.dumps(dict.fromkeys(order, 0), indent=2) + "\n"
         yield replaced(
-            f"format/keys-{number}", "the order of members is kept", text, ('"z": 0', '"z": 1'), ('"9": 0', '"9": 2')
+            f"format/keys-{number}",
+            "the order of members is kept",
+            text,
+            ('"z": 0', '"z": 1'),
+            ('"9": 0', '"9": 2'),
         )
     yield from make_layouts()
     yield from make_unchanged()
     yield from make_writing()
 
 
-def replaced(name: str, about: str, text: str, mine: tuple[str, str], yours: tuple[str, str]) -> Vector:
+def replaced(
+    name: str, about: str, text: str, mine: tuple[str, str], yours: tuple[str, str]
+) -> Vector:
     assert text.count(mine[0]) == text.count(yours[0]) == 1, (name, text)
     ours, theirs = text.replace(*mine), text.replace(*yours)
     both = ours.replace(*yours)
-    return {"id": name, "about": about, "base": text, "ours": ours, "theirs": theirs, "expect": {"bytes": both}}
+    return {
+        "id": name,
+        "about": about,
+        "base": text,
+        "ours": ours,
+        "theirs": theirs,
+        "expect": {"bytes": both},
+    }
 
 
 # text: what is no JSON is never called clean, and costs nobody anything
@@ -651,15 +867,28 @@ def make_text() -> Iterator[Vector]:
         "number": lambda text: text.replace('"c": 0', '"c": 01'),
         "more": lambda text: text + "{}\n",
         "latin": lambda text: text.replace('"c": 0', '"c": "é"').encode("latin-1"),
-        "markers": lambda text: text.replace('  "c": 0\n', '<<<<<<< x\n  "c": 0\n=======\n  "c": 1\n>>>>>>> y\n'),
+        "markers": lambda text: text.replace(
+            '  "c": 0\n', '<<<<<<< x\n  "c": 0\n=======\n  "c": 1\n>>>>>>> y\n'
+        ),
     }
     for (kind, spoil), which in itertools.product(spoilt.items(), VERSIONS):
-        texts = {"base": good % ("0", "0"), "ours": good % ("OURS", "0"), "theirs": good % ("0", "THEIRS")}
+        texts = {
+            "base": good % ("0", "0"),
+            "ours": good % ("OURS", "0"),
+            "theirs": good % ("0", "THEIRS"),
+        }
         sides: dict[str, Value] = dict(texts)
         spoiled = spoil(texts[which])
-        sides[which] = spoiled if isinstance(spoiled, str) else {"base64": base64.b64encode(spoiled).decode()}
+        sides[which] = (
+            spoiled if isinstance(spoiled, str) else {"base64": base64.b64encode(spoiled).decode()}
+        )
         about = f"{which} is no JSON ({kind})"
-        yield {"id": f"text/{kind}-{which}", "about": about, **sides, "expect": {"kept": ["OURS", "THEIRS"]}}
+        yield {
+            "id": f"text/{kind}-{which}",
+            "about": about,
+            **sides,
+            "expect": {"kept": ["OURS", "THEIRS"]},
+        }
 
 
 PROFILES: dict[str, tuple[str, Callable[[], Iterator[Vector]]]] = {

@@ -16,17 +16,42 @@ def make_touching() -> Iterator[Vector]:
     base = ["A", "B", "C", "D"]
     added = ["A", "X", "B", "C", "D"]
     for name, theirs, about in (
-        ("removed", ["A", "X", "C", "D"], "an item that both added, before one that one side removed"),
-        ("replaced", ["A", "X", "Q", "C", "D"], "an item that both added, before one that one side replaced"),
-        ("removed-before", ["X", "B", "C", "D"], "an item that both added, behind one that one side removed"),
-        ("replaced-before", ["Q", "X", "B", "C", "D"], "an item that both added, behind one that one side replaced"),
+        (
+            "removed",
+            ["A", "X", "C", "D"],
+            "an item that both added, before one that one side removed",
+        ),
+        (
+            "replaced",
+            ["A", "X", "Q", "C", "D"],
+            "an item that both added, before one that one side replaced",
+        ),
+        (
+            "removed-before",
+            ["X", "B", "C", "D"],
+            "an item that both added, behind one that one side removed",
+        ),
+        (
+            "replaced-before",
+            ["Q", "X", "B", "C", "D"],
+            "an item that both added, behind one that one side replaced",
+        ),
     ):
-        yield of_lists(f"sequence/both-added-{name}", about, base, added, theirs, clean(in_list(theirs)))
+        yield of_lists(
+            f"sequence/both-added-{name}", about, base, added, theirs, clean(in_list(theirs))
+        )
 
     base = ["A", "B", "C", "D", "E"]
     ours, theirs = ["A", "E", "B", "C", "X", "D2"], ["A", "E", "B", "C", "X", "D"]
     about = "an item that both moved, one that both added, and the one behind it edited here"
-    yield of_lists("sequence/both-added-moved", about, base, ours, theirs, either(ours, ours=ours, theirs=theirs))
+    yield of_lists(
+        "sequence/both-added-moved",
+        about,
+        base,
+        ours,
+        theirs,
+        either(ours, ours=ours, theirs=theirs),
+    )
 
 
 def make_apart() -> Iterator[Vector]:
@@ -44,7 +69,9 @@ def make_apart() -> Iterator[Vector]:
         ours, theirs = [new, *base], [*base, new]
         about = f"an equal {name} that both added at two places of a list that repeats items"
         expect = either([new, *base, new], ours=ours, theirs=theirs)
-        yield of_lists(f"sequence/both-added-apart-{name}-repeated", about, base, ours, theirs, expect)
+        yield of_lists(
+            f"sequence/both-added-apart-{name}-repeated", about, base, ours, theirs, expect
+        )
 
     records: Value = [{"at": [text], "lines": [text], "runs": 0} for text in "ABC"]
     edited = {"at": ["A"], "lines": ["A"], "runs": 1}
@@ -52,9 +79,16 @@ def make_apart() -> Iterator[Vector]:
     theirs = [edited, *records[1:]]
     about = "an item inserted and one removed, where the edit of a third is on both sides: the places are no pairs"
     yield of_lists(
-        "sequence/both-added-shifted", about, records, ours, theirs, conflict(in_list(ours), in_list(theirs))
+        "sequence/both-added-shifted",
+        about,
+        records,
+        ours,
+        theirs,
+        conflict(in_list(ours), in_list(theirs)),
     )
 
     about = "an equal number that both added, one of them in the place of another: two numbers"
     base, ours, theirs = [255, 128, 0], [255, 128, 0, 64], [255, 64, 0]
-    yield of_lists("sequence/both-added-number", about, base, ours, theirs, clean(in_list([255, 64, 0, 64])))
+    yield of_lists(
+        "sequence/both-added-number", about, base, ours, theirs, clean(in_list([255, 64, 0, 64]))
+    )

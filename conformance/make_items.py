@@ -1,4 +1,6 @@
-"""Lists without a rule: what tells their items apart, and what is a conflict of one part of them."""
+"""Lists without a rule: what tells their items apart, and what is a conflict of one part of
+them.
+"""
 
 import itertools
 from collections.abc import Iterator
@@ -10,7 +12,13 @@ TITLES = ("key", "title", "subject", "content", "description", "text", "label")
 
 
 def of_lists(
-    name: str, about: str, base: Value, ours: Value, theirs: Value, expect: Value, schema: Value = None
+    name: str,
+    about: str,
+    base: Value,
+    ours: Value,
+    theirs: Value,
+    expect: Value,
+    schema: Value = None,
 ) -> Vector:
     return vector(name, about, map(in_list, (base, ours, theirs)), expect, schema)
 
@@ -31,7 +39,9 @@ def make_keys() -> Iterator[Vector]:
 
 
 def make_natural() -> Iterator[Vector]:
-    """Two members could be the key: the first of the known names is. One side exchanges the values of the other one."""
+    """Two members could be the key: the first of the known names is. One side exchanges the values
+    of the other one.
+    """
     for first, second in itertools.combinations(NATURAL, 2):
         base = [{second: "a", first: 1, "v": 0}, {second: "b", first: 2, "v": 0}]
         ours = [{**base[0], second: "b"}, {**base[1], second: "a"}]
@@ -42,7 +52,9 @@ def make_natural() -> Iterator[Vector]:
 
 
 def make_stable() -> Iterator[Vector]:
-    """Without a known name, a member that tells all items apart and that no side edited is the key."""
+    """Without a known name, a member that tells all items apart and that no side edited is the
+    key.
+    """
     base: Value
     ours: Value
     theirs: Value
@@ -91,7 +103,13 @@ def make_titles() -> Iterator[Vector]:
     for title in (*NATURAL, *TITLES):
         ours = [{title: "a", "done": True}, {title: "b", "done": False}]
         theirs = [{title: "b", "done": False}, {title: "c", "done": False}]
-        expect = {"list": {"at": "/list", "items": [*ours, theirs[1]], "before": [[ours[0], ours[1]], theirs]}}
+        expect = {
+            "list": {
+                "at": "/list",
+                "items": [*ours, theirs[1]],
+                "before": [[ours[0], ours[1]], theirs],
+            }
+        }
         versions = ({}, in_list(ours), in_list(theirs))
         yield vector(f"keyed/new-{title}", f"both added the list: {title}", versions, expect)
         theirs = [{title: "a", "done": False}]
@@ -103,10 +121,14 @@ def make_titles() -> Iterator[Vector]:
         ours, theirs = [{second: "x", first: "a"}], [{second: "y", first: "a"}]
         about = f"{first} is the title, not {second}"
         expect = both(ours, theirs)
-        yield vector(f"keyed/title-{first}-{second}", about, ({}, in_list(ours), in_list(theirs)), expect)
+        yield vector(
+            f"keyed/title-{first}-{second}", about, ({}, in_list(ours), in_list(theirs)), expect
+        )
     ours, theirs = [{"color": "red", "v": 1}], [{"color": "blue", "v": 1}]
     about = "both added the list, and no member is a title"
-    yield vector("keyed/new-untitled", about, ({}, in_list(ours), in_list(theirs)), both(ours, theirs))
+    yield vector(
+        "keyed/new-untitled", about, ({}, in_list(ours), in_list(theirs)), both(ours, theirs)
+    )
 
 
 def make_renames() -> Iterator[Vector]:
@@ -117,7 +139,15 @@ def make_renames() -> Iterator[Vector]:
     expect = clean(in_list([rows[0], {**renamed[1], "c": 2}, rows[2]]))
     yield of_lists("keyed/rename", "renamed here, edited there", rows, renamed, edited, expect)
     rule = place({"strategy": "rows", "key": "/id"})
-    yield of_lists("keyed/rename-rule", "renamed here, edited there, by a rule", rows, renamed, edited, expect, rule)
+    yield of_lists(
+        "keyed/rename-rule",
+        "renamed here, edited there, by a rule",
+        rows,
+        renamed,
+        edited,
+        expect,
+        rule,
+    )
 
     replaced = [rows[0], {"id": "other", "a": 7, "b": 7, "c": 7}, rows[2]]
     about = "another record stands in the place of one that is edited there"
@@ -133,7 +163,9 @@ def make_repeated() -> Iterator[Vector]:
     ours = [*base, {"sku": "m", "v": 0}]
     theirs = [{"sku": "n", "v": 0}, *base]
     expect = clean(in_list([theirs[0], *ours]))
-    yield of_lists("keyed/repeated", "two records of one key stay two", base, ours, theirs, expect, rule)
+    yield of_lists(
+        "keyed/repeated", "two records of one key stay two", base, ours, theirs, expect, rule
+    )
     ours, theirs = [base[1], base[0]], [*base, {"sku": "m", "v": 0}]
     expect = clean(in_list([base[1], base[0], theirs[2]]))
     about = "two records of one key, exchanged"
@@ -158,14 +190,23 @@ def make_repeated() -> Iterator[Vector]:
 
 
 def make_identities() -> Iterator[Vector]:
-    """An object whose identity both sides changed, each otherwise, is two things: nothing of them is mixed."""
+    """An object whose identity both sides changed, each otherwise, is two things: nothing of them
+    is mixed.
+    """
     for name in NATURAL:
         base = {"k": {name: 1, "a": 0, "b": 0}}
         ours, theirs = {"k": {name: 2, "a": 1, "b": 0}}, {"k": {name: 3, "a": 0, "b": 1}}
-        yield vector(f"core/identity-{name}", "two things by now", (base, ours, theirs), conflict(ours, theirs))
+        yield vector(
+            f"core/identity-{name}",
+            "two things by now",
+            (base, ours, theirs),
+            conflict(ours, theirs),
+        )
         ours = {"k": {name: 1, "a": 1, "b": 0}}
         expect = clean({"k": {name: 3, "a": 1, "b": 1}})
-        yield vector(f"core/identity-{name}-one", "one side renames it", (base, ours, theirs), expect)
+        yield vector(
+            f"core/identity-{name}-one", "one side renames it", (base, ours, theirs), expect
+        )
 
 
 # sequence: parts of a list
@@ -196,7 +237,9 @@ def make_alike() -> Iterator[Vector]:
         last = [*theirs[:-1], "END"]
         yield of_lists(f"sequence/alike-{number}", about, base, last, theirs, clean(in_list(last)))
         first = ["START", *theirs[1:]]
-        yield of_lists(f"sequence/alike-first-{number}", about, base, first, theirs, clean(in_list(first)))
+        yield of_lists(
+            f"sequence/alike-first-{number}", about, base, first, theirs, clean(in_list(first))
+        )
 
 
 def make_regions() -> Iterator[Vector]:
@@ -212,7 +255,14 @@ def make_regions() -> Iterator[Vector]:
     yield of_lists("sequence/region", about, base, ours, theirs, expect)
     ours, theirs = ["A", "X", "SAME", "C", "D", "D"], ["A", "Y", "Y", "SAME", "C", "D", "D"]
     base = ["A", "B", "B", "B", "C", "D", "D"]
-    yield of_lists("sequence/region-shared", "both put the same item last", base, ours, theirs, both(ours, theirs))
+    yield of_lists(
+        "sequence/region-shared",
+        "both put the same item last",
+        base,
+        ours,
+        theirs,
+        both(ours, theirs),
+    )
     base = ["A", "B", "C", "D", "D"]
     ours, theirs = ["A", "X", "B", "C", "D", "D"], ["A", "Q", "C", "D", "D"]
     expect = clean(in_list(["A", "X", "Q", "C", "D", "D"]))
@@ -223,7 +273,9 @@ def make_regions() -> Iterator[Vector]:
     yield of_lists("sequence/beside-behind", about, base, ours, theirs, expect)
     ours, theirs = ["A", "C", "D", "D"], ["A", "B", "D", "D"]
     expect = clean(in_list(["A", "D", "D"]))
-    yield of_lists("sequence/removals", "two neighbours, one removed by each side", base, ours, theirs, expect)
+    yield of_lists(
+        "sequence/removals", "two neighbours, one removed by each side", base, ours, theirs, expect
+    )
     base = ["A", "B", "C", "D", "A"]
     ours, theirs = ["A", "D", "A"], ["A", "B", "X", "D", "A"]
     about = "two items removed here, one of them replaced there"
@@ -260,9 +312,13 @@ def make_exact() -> Iterator[Vector]:
     yield of_lists("sequence/runs", about, base, ours, theirs, expect)
     expect = clean(in_list(["A", "M", "X", "Y", "Z"]))
     about = "two runs at one place in a set: always the smaller of the next two"
-    yield of_lists("sequence/runs-set", about, base, ours, theirs, expect, place({"strategy": "set"}))
+    yield of_lists(
+        "sequence/runs-set", about, base, ours, theirs, expect, place({"strategy": "set"})
+    )
     about = "two runs at one place, whichever document is smaller"
-    versions = [{"a": number, "list": items} for number, items in ((0, base), (0, ours), (1, theirs))]
+    versions = [
+        {"a": number, "list": items} for number, items in ((0, base), (0, ours), (1, theirs))
+    ]
     expect = clean({"a": 1, "list": ["A", "M", "Z", "X", "Y"]})
     queue = place({"strategy": "queue", "key": "/text"})
     for name, schema in (("free", None), ("queue", queue)):
@@ -275,11 +331,15 @@ def make_exact() -> Iterator[Vector]:
     ours, theirs = [*base, {"id": 9, "v": 1}], [*base, {"id": 9, "v": 2}]
     about = "records in their order, as the schema says: no member is a key"
     expect = clean(in_list([*ours, theirs[1]]))
-    yield of_lists("sequence/not-keyed", about, base, ours, theirs, expect, place({"strategy": "sequence"}))
+    yield of_lists(
+        "sequence/not-keyed", about, base, ours, theirs, expect, place({"strategy": "sequence"})
+    )
 
     base, ours, theirs = ["A", "B", "C", "D"], ["A", "X", "Y", "D"], ["A", "B", "NEW", "C", "D"]
     about = "two neighbours edited here, an item between them there"
-    yield of_lists("sequence/between", about, base, ours, theirs, clean(in_list(["A", "X", "NEW", "Y", "D"])))
+    yield of_lists(
+        "sequence/between", about, base, ours, theirs, clean(in_list(["A", "X", "NEW", "Y", "D"]))
+    )
     base = ["S", "a", "a", "b", "b", "T"]
     ours, theirs = ["P", "P2", *base[1:5], "Q"], [*base[:3], "NEW", *base[3:]]
     about = "items that repeat, between edits"
@@ -294,7 +354,9 @@ def make_exact() -> Iterator[Vector]:
     ours, theirs = ["c", "a", "a", "b"], ["a", "a"]
     about = "a value that is there twice stays there twice"
     expect = clean(in_list(["c", "a", "a"]))
-    yield of_lists("sequence/set-twice", about, base, ours, theirs, expect, place({"strategy": "set"}))
+    yield of_lists(
+        "sequence/set-twice", about, base, ours, theirs, expect, place({"strategy": "set"})
+    )
 
 
 def make_moved() -> Iterator[Vector]:
@@ -307,7 +369,9 @@ def make_moved() -> Iterator[Vector]:
         # B before A here, and C before B there: no order has both and leaves A before C
         ours, theirs = ["B", "A", "C", "D"], ["A", "C", "B", "D"]
         about = "two moves that no order has both of"
-        yield of_lists(f"sequence/orders-{name}", about, base, ours, theirs, both(ours, theirs), schema)
+        yield of_lists(
+            f"sequence/orders-{name}", about, base, ours, theirs, both(ours, theirs), schema
+        )
         ours, theirs = ["D", "A", "B", "C"], ["A", "B", "C", "D", "E"]
         expect = clean(in_list(["D", "A", "B", "C", "E"]))
         about = "one item moved here, one added there"
@@ -340,7 +404,9 @@ def make_positions() -> Iterator[Vector]:
         ours[one] = result[one] = 5
         theirs[other] = result[other] = 7
         about = "numbers, as many in all three versions: by position"
-        yield of_lists(f"sequence/position-{one}-{other}", about, base, ours, theirs, clean(in_list(result)))
+        yield of_lists(
+            f"sequence/position-{one}-{other}", about, base, ours, theirs, clean(in_list(result))
+        )
     about = "numbers by position that look like a move"
     expect = clean(in_list([2, 1, 9]))
     yield of_lists("sequence/position-exchanged", about, [1, 2, 3], [2, 1, 3], [1, 2, 9], expect)
@@ -356,7 +422,9 @@ def make_positions() -> Iterator[Vector]:
     yield of_lists("sequence/tuple-grew", about, ["A", "B"], ours, theirs, both(ours, theirs), rule)
     ours, theirs = ["X", "B"], ["A", "B", "Y"]
     about = "a tuple that grew on one side"
-    yield of_lists("sequence/tuple-one-grew", about, ["A", "B"], ours, theirs, both(ours, theirs), rule)
+    yield of_lists(
+        "sequence/tuple-one-grew", about, ["A", "B"], ours, theirs, both(ours, theirs), rule
+    )
     numbers = place({"strategy": "tuple"})
     about = "new tuples of both sides"
     versions = ({}, in_list([1, 2]), in_list([1, 3]))
@@ -375,7 +443,9 @@ def make_sets() -> Iterator[Vector]:
         items = [item for item in base if item in ours and item in theirs]
         items += [item for item in dict.fromkeys(ours + theirs) if item not in base]
         expect = {"list": {"at": "/list", "items": items, "before": []}}
-        yield of_lists(f"sequence/set-{number}", "unique values", base, ours, theirs, expect, schema)
+        yield of_lists(
+            f"sequence/set-{number}", "unique values", base, ours, theirs, expect, schema
+        )
     records = [{"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 1}]
     mine, yours = [{"a": 5, "b": 1}, *records[1:]], [{"a": 1, "b": 7}, *records[1:]]
     about = "unique records are edited, too: two members of one"

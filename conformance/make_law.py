@@ -1,4 +1,6 @@
-"""A schema that both sides keep, and that their merge would break: the merge is not clean, and says where."""
+"""A schema that both sides keep, and that their merge would break: the merge is not clean, and says
+where.
+"""
 
 from collections.abc import Iterator
 
@@ -22,7 +24,9 @@ def make_law() -> Iterator[Vector]:
 
 
 def make_broken() -> Iterator[Vector]:
-    """schema, base, ours, theirs; the member "z" is edited by one side, and merges whatever else is in conflict."""
+    """schema, base, ours, theirs; the member "z" is edited by one side, and merges whatever else is
+    in conflict.
+    """
     cases: dict[str, tuple[Value, Value, Value, Value]] = {
         "maxItems": (MOST, {"list": ids(1)}, {"list": ids(1, 2)}, {"list": ids(1, 3)}),
         "minItems": (
@@ -82,18 +86,27 @@ def make_broken() -> Iterator[Vector]:
     for name, (schema, base, ours, theirs) in cases.items():
         versions = [{**base, "z": 0}, {**ours, "z": 0}, {**theirs, "z": 1}]
         expect = conflict({**ours, "z": 1}, versions[2])
-        yield vector(f"law/{name}", f"only the merge breaks the schema: {name}", versions, expect, schema)
-    schema = {"if": {"properties": {"x": {"const": 2}}}, "then": {"properties": {"y": {"const": 0}}}}
+        yield vector(
+            f"law/{name}", f"only the merge breaks the schema: {name}", versions, expect, schema
+        )
+    schema = {
+        "if": {"properties": {"x": {"const": 2}}},
+        "then": {"properties": {"y": {"const": 0}}},
+    }
     versions = [{"x": 0, "y": 0}, {"x": 1, "y": 1}, {"x": 2, "y": 0}]
     about = "another conflict decided for one side breaks the schema, for the other it does not"
     yield vector("law/decided", about, versions, conflict(versions[1], versions[2]), schema)
     versions = [{"a": 1}, {"a": 1, "b": 1}, {"a": 1, "c": 1}]
     about = "the document as a whole breaks the schema"
-    yield vector("law/root", about, versions, conflict(versions[1], versions[2]), {"maxProperties": 2})
+    yield vector(
+        "law/root", about, versions, conflict(versions[1], versions[2]), {"maxProperties": 2}
+    )
 
 
 def make_blameless() -> Iterator[Vector]:
-    """What the schema allows merges; a side that breaks it already is to blame, and not the merge."""
+    """What the schema allows merges; a side that breaks it already is to blame, and not the
+    merge.
+    """
     versions = [{"list": ids(1)}, {"list": ids(1, 2)}, {"list": ids(1)}]
     yield vector("law/allowed", "the merge keeps the schema", versions, clean(versions[1]), MOST)
     versions = [{"list": ids(1), "z": 0}, {"list": ids(1, 2, 3), "z": 0}, {"list": ids(1), "z": 1}]
@@ -103,7 +116,9 @@ def make_blameless() -> Iterator[Vector]:
     expect = {"list": {"at": "/list", "items": ids(1, 2, 3, 4), "before": []}}
     about = "one side breaks the schema already, at the place that both edit"
     yield vector("law/blame-both", about, versions, expect, MOST)
-    schema = {"properties": {"a": {"$ref": "https://example.org/no.json"}, "b": {"$ref": "#/$defs/no"}}}
+    schema = {
+        "properties": {"a": {"$ref": "https://example.org/no.json"}, "b": {"$ref": "#/$defs/no"}}
+    }
     versions = [{"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 1, "b": 2}]
     about = "a reference that leads nowhere forbids nothing"
     yield vector("law/unknown", about, versions, clean({"a": 2, "b": 2}), schema)

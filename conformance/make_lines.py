@@ -11,7 +11,12 @@ def lines_of(*records: Value, eol: str = "\n") -> str:
 
 
 def of_lines(name: str, about: str, versions: list[str], expect: Value) -> Vector:
-    return {"id": f"lines/{name}", "about": about, **dict(zip(VERSIONS, versions, strict=True)), "expect": expect}
+    return {
+        "id": f"lines/{name}",
+        "about": about,
+        **dict(zip(VERSIONS, versions, strict=True)),
+        "expect": expect,
+    }
 
 
 def row(name: str, value: int = 0, other: int = 0) -> Value:
@@ -52,13 +57,22 @@ def make_contradictions() -> Iterator[Vector]:
     base = lines_of(row("a"), row("b"))
     ours, theirs = lines_of(row("a", 1), row("b")), lines_of(row("a", 2), row("b"), row("c"))
     texts = {"ours": lines_of(row("a", 1), row("b"), row("c")), "theirs": theirs}
-    yield of_lines("contradicted", "one member, edited by both", [base, ours, theirs], {"texts": texts})
+    yield of_lines(
+        "contradicted", "one member, edited by both", [base, ours, theirs], {"texts": texts}
+    )
     ours = lines_of(row("b"))
     texts = {"ours": lines_of(row("b"), row("c")), "theirs": theirs}
-    yield of_lines("removed-edited", "removed here, edited there", [base, ours, theirs], {"texts": texts})
-    ours, theirs = lines_of(row("a"), row("b"), row("x", 1)), lines_of(row("a"), row("b"), row("x", 2))
+    yield of_lines(
+        "removed-edited", "removed here, edited there", [base, ours, theirs], {"texts": texts}
+    )
+    ours, theirs = (
+        lines_of(row("a"), row("b"), row("x", 1)),
+        lines_of(row("a"), row("b"), row("x", 2)),
+    )
     texts = {"ours": ours, "theirs": theirs}
-    yield of_lines("added-twice", "one key for two new records", [base, ours, theirs], {"texts": texts})
+    yield of_lines(
+        "added-twice", "one key for two new records", [base, ours, theirs], {"texts": texts}
+    )
 
 
 def make_line_layouts() -> Iterator[Vector]:
@@ -67,8 +81,12 @@ def make_line_layouts() -> Iterator[Vector]:
     changed = spaced.replace('"b", "v":0', '"b", "v":7')
     more = spaced + '{"id":"d"}\n'
     result = changed + '{"id":"d"}\n'
-    yield of_lines("spaced", "lines as somebody wrote them", [spaced, changed, more], {"bytes": result})
-    versions = [lines_of(row("a"), row("b"), *extra, eol="\r\n") for extra in ((), (row("x"),), (row("y"),))]
+    yield of_lines(
+        "spaced", "lines as somebody wrote them", [spaced, changed, more], {"bytes": result}
+    )
+    versions = [
+        lines_of(row("a"), row("b"), *extra, eol="\r\n") for extra in ((), (row("x"),), (row("y"),))
+    ]
     result = lines_of(row("a"), row("b"), row("x"), row("y"), eol="\r\n")
     yield of_lines("crlf", "line ends of two characters", versions, {"bytes": result})
     base = lines_of(row("a"), row("b"))

@@ -32,7 +32,9 @@ def make_require() -> Iterator[Vector]:
 
 
 def make_non_empty() -> Iterator[Vector]:
-    """A list that must not be empty while the state is "on": three values, each three-way, then the condition."""
+    """A list that must not be empty while the state is "on": three values, each three-way, then the
+    condition.
+    """
     schema = {
         "properties": {"list": SET},
         "x-merge-require": [{"where": "/list", "non_empty_when": {"/state": "on"}}],
@@ -56,7 +58,9 @@ def make_non_empty() -> Iterator[Vector]:
     versions[1] = {**versions[1], "other": versions[0]["other"]}
     open_question = {"list": [], "state": "on", "other": "B"}
     about = "the condition, and an edit elsewhere that merges"
-    yield vector("require/non-empty-edit", about, versions, conflict(open_question, open_question), schema)
+    yield vector(
+        "require/non-empty-edit", about, versions, conflict(open_question, open_question), schema
+    )
 
 
 def make_record(items: Value, state: str) -> Value:
@@ -68,7 +72,9 @@ def is_good(record: Value) -> bool:
 
 
 def expect_non_empty(versions: Value) -> Value:
-    """Expect what the values come to; where the merge alone empties the list, a question that no side answers."""
+    """Expect what the values come to; where the merge alone empties the list, a question that no
+    side answers.
+    """
     base, ours, theirs = versions
     state = three_way(base["state"], ours["state"], theirs["state"])
     items = merge_sets(*(version.get("list", ABSENT) for version in versions))
@@ -146,14 +152,26 @@ def record_of(*days: int, end: int | None = None, note: int = 0) -> Value:
     """A lawful record: the first steps are done, one on each of the days."""
     rows = [{"name": name, "at": DAYS[day]} for name, day in zip(ORDER, days, strict=False)]
     is_over = len(days) == len(ORDER)
-    record = {"rows": rows, "now": ORDER[min(len(days), 2)], "state": "closed" if is_over else "open", "note": note}
+    record = {
+        "rows": rows,
+        "now": ORDER[min(len(days), 2)],
+        "state": "closed" if is_over else "open",
+        "note": note,
+    }
     return {**record, "begin": DAYS[0], **({} if end is None else {"end": DAYS[end]})}
 
 
 def make_steps() -> Iterator[Vector]:
-    """Steps that are done one after the other: what both sides agree on merges, two histories are one conflict."""
+    """Steps that are done one after the other: what both sides agree on merges, two histories are
+    one conflict.
+    """
     rows: dict[str, tuple[Value, Value, Value, Value]] = {
-        "one side goes on": (record_of(1), record_of(1, 2), record_of(1, note=5), record_of(1, 2, note=5)),
+        "one side goes on": (
+            record_of(1),
+            record_of(1, 2),
+            record_of(1, note=5),
+            record_of(1, 2, note=5),
+        ),
         "both sides did the same step": (
             record_of(1),
             record_of(1, 2),
@@ -161,8 +179,18 @@ def make_steps() -> Iterator[Vector]:
             record_of(1, 2, 3, end=4),
         ),
         "a step at two times": (record_of(1), record_of(1, 2), record_of(1, 3), CONFLICT),
-        "a step at two times, and one side went on": (record_of(1), record_of(1, 4), record_of(1, 2, 3), CONFLICT),
-        "one side took a step back": (record_of(1, 2), record_of(1), record_of(1, 2, 3, end=3), CONFLICT),
+        "a step at two times, and one side went on": (
+            record_of(1),
+            record_of(1, 4),
+            record_of(1, 2, 3),
+            CONFLICT,
+        ),
+        "one side took a step back": (
+            record_of(1, 2),
+            record_of(1),
+            record_of(1, 2, 3, end=3),
+            CONFLICT,
+        ),
         "one side ended before the other's last step": (
             record_of(1, 2),
             record_of(1, 2, end=3),
@@ -193,7 +221,9 @@ def make_steps() -> Iterator[Vector]:
     # a side that is unlawful by itself is to blame, and not the merge
     base, ours, theirs = record_of(1), {**record_of(1, 2), "now": "plan"}, record_of(1, note=3)
     expect = clean({**ours, "note": 3})
-    yield vector("require/steps-unlawful", "a side that breaks the rule", (base, ours, theirs), expect, STEPS)
+    yield vector(
+        "require/steps-unlawful", "a side that breaks the rule", (base, ours, theirs), expect, STEPS
+    )
 
 
 # groups: members that come from one side together
@@ -208,7 +238,11 @@ def make_grouped() -> Iterator[Vector]:
 
 
 def grouped(*names: str, **options: Value) -> Value:
-    return {"properties": {name: {"x-merge": {"strategy": "group", "name": "g", **options}} for name in names}}
+    return {
+        "properties": {
+            name: {"x-merge": {"strategy": "group", "name": "g", **options}} for name in names
+        }
+    }
 
 
 def make_rank() -> Iterator[Vector]:
@@ -230,7 +264,9 @@ def make_rank() -> Iterator[Vector]:
         yield vector(f"values/rank-{number}", about, (base, ours, theirs), expect, schema)
     base = {"state": "todo", "note": 0}
     ours, theirs = {"state": "done", "note": 0}, {"state": "todo", "note": 7}
-    about = "one side is further along, the other changed another member of the group: nothing is mixed"
+    about = (
+        "one side is further along, the other changed another member of the group: nothing is mixed"
+    )
     yield vector("values/rank-whole", about, (base, ours, theirs), clean(ours), schema)
     ours = {**base, "note": 3}
     about = "one side changed the group, the other did not"
@@ -261,10 +297,20 @@ def make_newest_group() -> Iterator[Vector]:
     for number, (mine, yours) in enumerate(itertools.product((2, 3, 4), repeat=2)):
         ours = {"run": {"at": DAYS[mine], "by": "ours"}, "streak": 2}
         theirs = {"run": {"at": DAYS[yours], "by": "theirs"}, "streak": 0}
-        expect = conflict(ours, theirs) if mine == yours else clean(ours if mine > yours else theirs)
-        yield vector(f"values/newest-group-{number}", "the newer record", (base, ours, theirs), expect, schema)
+        expect = (
+            conflict(ours, theirs) if mine == yours else clean(ours if mine > yours else theirs)
+        )
+        yield vector(
+            f"values/newest-group-{number}",
+            "the newer record",
+            (base, ours, theirs),
+            expect,
+            schema,
+        )
         theirs = {"run": {"at": DAYS[yours], "by": "theirs"}, "streak": 1}
-        expect = conflict(ours, theirs) if mine == yours else clean(ours if mine > yours else theirs)
+        expect = (
+            conflict(ours, theirs) if mine == yours else clean(ours if mine > yours else theirs)
+        )
         about = "the newer record comes whole: not with the other side's number"
         yield vector(f"values/newest-whole-{number}", about, (base, ours, theirs), expect, schema)
     ours, theirs = {**base, "streak": 5}, {**base, "run": {"at": DAYS[2], "by": "theirs"}}
@@ -272,10 +318,18 @@ def make_newest_group() -> Iterator[Vector]:
     expect = clean({"run": theirs["run"], "streak": 5})
     yield vector("values/newest-apart", about, (base, ours, theirs), expect, schema)
     ours, theirs = [{"run": {"by": who}, "streak": 3} for who in ("ours", "theirs")]
-    yield vector("values/newest-timeless", "no record has a time", (base, ours, theirs), conflict(ours, theirs), schema)
+    yield vector(
+        "values/newest-timeless",
+        "no record has a time",
+        (base, ours, theirs),
+        conflict(ours, theirs),
+        schema,
+    )
     ours = {**ours, "run": {"by": "ours", "at": DAYS[5]}}
     about = "one record has a time"
-    yield vector("values/newest-one-time", about, (base, ours, theirs), conflict(ours, theirs), schema)
+    yield vector(
+        "values/newest-one-time", about, (base, ours, theirs), conflict(ours, theirs), schema
+    )
 
 
 def make_superseded() -> Iterator[Vector]:
@@ -292,14 +346,28 @@ def make_superseded() -> Iterator[Vector]:
     about = "the list has an entry of one side"
     yield vector("values/superseded-one", about, (base, ours, theirs), expect, schema)
     theirs = {**theirs, "old": entries[1:]}
-    expect = {"list": {"at": "/old", "items": [*entries, left_behind], "before": [[e, left_behind] for e in entries]}}
-    yield vector("values/superseded-both", "the list has entries of both sides", (base, ours, theirs), expect, schema)
+    expect = {
+        "list": {
+            "at": "/old",
+            "items": [*entries, left_behind],
+            "before": [[e, left_behind] for e in entries],
+        }
+    }
+    yield vector(
+        "values/superseded-both",
+        "the list has entries of both sides",
+        (base, ours, theirs),
+        expect,
+        schema,
+    )
     known = {"at": DAYS[1], "step": 0, "note": 0}
     base, ours, theirs = [{**version, "old": [known]} for version in (base, ours, theirs)]
     expect = clean({**theirs, "old": [left_behind]})
     about = "what base left behind is replaced: a rebase replays commit after commit"
     yield vector("values/superseded-again", about, (base, ours, theirs), expect, schema)
-    for number, (mine, yours) in enumerate([("soon", DAYS[3]), (ABSENT, DAYS[3]), (DAYS[0], DAYS[3])]):
+    for number, (mine, yours) in enumerate(
+        [("soon", DAYS[3]), (ABSENT, DAYS[3]), (DAYS[0], DAYS[3])]
+    ):
         schema = grouped("step", by="/at", superseded="old")
         schema["properties"]["at"] = {"x-merge": {"strategy": "newest", "by": "/at"}}
         base = {"at": DAYS[1], "step": 0}
@@ -307,7 +375,9 @@ def make_superseded() -> Iterator[Vector]:
         theirs = {"at": yours, "step": 2}
         about = f"time proves nothing: {say(mine)}"
         expect = conflict({"at": yours, "step": 1}, {"at": yours, "step": 2})
-        yield vector(f"values/superseded-time-{number}", about, (base, ours, theirs), expect, schema)
+        yield vector(
+            f"values/superseded-time-{number}", about, (base, ours, theirs), expect, schema
+        )
 
 
 def make_ties() -> Iterator[Vector]:
@@ -319,18 +389,32 @@ def make_ties() -> Iterator[Vector]:
         expect = clean({"list": min((one, other), key=lambda text: (len(text), text))})
         for strategy in ("max-time", "min-time"):
             about = "one instant in two spellings: the shorter, then the smaller text"
-            yield vector(f"values/tie-{strategy}-{number}", about, versions, expect, place({"strategy": strategy}))
+            yield vector(
+                f"values/tie-{strategy}-{number}",
+                about,
+                versions,
+                expect,
+                place({"strategy": strategy}),
+            )
     for strategy in ("max-time", "min-time", "max-number", "sum"):
         versions = [{"list": text} for text in ("a", "b", "c")]
         about = "values that the rule cannot read"
         expect = conflict(versions[1], versions[2])
-        yield vector(f"values/unread-{strategy}", about, versions, expect, place({"strategy": strategy}))
+        yield vector(
+            f"values/unread-{strategy}", about, versions, expect, place({"strategy": strategy})
+        )
     texts = [f'{{"list": {token}}}\n' for token in ("1", "2.0", "2.00")]
     sides = dict(zip(VERSIONS, texts, strict=True))
     about = "one number in two spellings: the shorter text"
     expect = {"bytes": texts[1]}
     schema = place({"strategy": "max-number"})
-    yield {"id": "values/tie-max-number", "about": about, **sides, "schema": schema, "expect": expect}
+    yield {
+        "id": "values/tie-max-number",
+        "about": about,
+        **sides,
+        "schema": schema,
+        "expect": expect,
+    }
     schema = place({"strategy": "newest", "by": "/at"})
     for number, at in enumerate((DAYS[1], "soon", None)):
         versions = [{"at": at, "list": text} for text in ("old", "b", "a")]
@@ -364,31 +448,52 @@ def make_fractions() -> Iterator[Vector]:
     ]
     seconds = [0.5, 0.55, 0, 1800, -1]
     for number, (one, other) in enumerate(itertools.permutations(range(len(instants)), 2)):
-        versions = [{"list": [{"at": instants[i]} for i in numbers]} for numbers in ((), (one,), (other,))]
+        versions = [
+            {"list": [{"at": instants[i]} for i in numbers]} for numbers in ((), (one,), (other,))
+        ]
         newest = sorted((one, other), key=lambda i: seconds[i], reverse=True)
         expect = clean({"list": [{"at": instants[i]} for i in newest]})
-        yield vector(f"log/instants-{number}", "newest first, by instants", versions, expect, schema)
-    versions = [{"list": [{"at": at} for at in texts]} for texts in ((), ("no time",), (instants[0],))]
+        yield vector(
+            f"log/instants-{number}", "newest first, by instants", versions, expect, schema
+        )
+    versions = [
+        {"list": [{"at": at} for at in texts]} for texts in ((), ("no time",), (instants[0],))
+    ]
     expect = clean({"list": [{"at": instants[0]}, {"at": "no time"}]})
-    yield vector("log/no-time", "an entry without an instant stands behind those with one", versions, expect, schema)
+    yield vector(
+        "log/no-time",
+        "an entry without an instant stands behind those with one",
+        versions,
+        expect,
+        schema,
+    )
 
 
 def make_undated() -> Iterator[Vector]:
-    """Limits where entries have no instants: what base has goes first, of it the last in the list."""
+    """Limits where entries have no instants: what base has goes first, of it the last in the
+    list.
+    """
     for limit in (2, 3, 4):
         schema = place({"strategy": "log", "key": "/name", "limit": limit})
         base = [{"name": name} for name in "ab"]
-        ours, theirs = [{"name": "c"}, *base][: max(limit, 2)], [{"name": "d"}, *base][: max(limit, 2)]
+        ours, theirs = (
+            [{"name": "c"}, *base][: max(limit, 2)],
+            [{"name": "d"}, *base][: max(limit, 2)],
+        )
         items = [{"name": name} for name in "cdab"]
         versions = [{"list": items} for items in (base, ours, theirs)]
         expect = clean({"list": items[: max(limit, len(ours), len(theirs))]})
-        yield vector(f"log/undated-{limit}", "a limit without a time to sort by", versions, expect, schema)
+        yield vector(
+            f"log/undated-{limit}", "a limit without a time to sort by", versions, expect, schema
+        )
     schema = place({"strategy": "log", "key": "/name", "sort": "/at", "limit": 2})
     base = [{"name": "undated"}, {"name": "dated", "at": DAYS[0]}]
     ours, theirs = [{"name": "x", "at": DAYS[2]}, base[1]], [{"name": "y", "at": DAYS[3]}, base[0]]
     versions = [{"list": items} for items in (base, ours, theirs)]
     expect = clean({"list": [theirs[0], ours[0]]})
-    yield vector("log/undated-some", "a limit where one entry has no instant", versions, expect, schema)
+    yield vector(
+        "log/undated-some", "a limit where one entry has no instant", versions, expect, schema
+    )
     about = "a list that one side let grow beyond the limit keeps that length"
     schema = place({"strategy": "log", "key": "/name", "sort": "/at", "limit": 2})
     rows = [{"name": str(day), "at": DAYS[day]} for day in range(6)][::-1]
@@ -419,13 +524,19 @@ def make_log_keys() -> Iterator[Vector]:
     expect = conflict(versions[1], versions[2])
     yield vector("log/keys-one", about, versions, expect, place({"strategy": "log", "key": "/a"}))
     about = "the whole entry"
-    yield vector("log/keys-none", about, versions, clean({"list": both}), place({"strategy": "log"}))
+    yield vector(
+        "log/keys-none", about, versions, clean({"list": both}), place({"strategy": "log"})
+    )
     single = {"k": 1, "v": 0}
-    versions = [{"list": entries} for entries in (single, [single, {"k": 2, "v": 0}], {"k": 3, "v": 0})]
+    versions = [
+        {"list": entries} for entries in (single, [single, {"k": 2, "v": 0}], {"k": 3, "v": 0})
+    ]
     about = "a single record counts as a log of one"
     expect = {"list": {"at": "/list", "items": [{"k": 2, "v": 0}, {"k": 3, "v": 0}], "before": []}}
     yield vector("log/single", about, versions, expect, place({"strategy": "log", "key": "/k"}))
     versions = [{"list": entries} for entries in (single, [{"k": 1, "v": 1}], {"k": 1, "v": 2})]
     expect = conflict(versions[1], versions[2])
     about = "a single record, and a list with another version of it"
-    yield vector("log/single-edited", about, versions, expect, place({"strategy": "log", "key": "/k"}))
+    yield vector(
+        "log/single-edited", about, versions, expect, place({"strategy": "log", "key": "/k"})
+    )

@@ -1,5 +1,5 @@
-"""What few documents need, and an implementation easily leaves out: records that changed into others, instants in
-every form, texts beyond the basic plane.
+"""What few documents need, and an implementation easily leaves out: records that changed into
+others, instants in every form, texts beyond the basic plane.
 """
 
 import itertools
@@ -35,16 +35,26 @@ NO_INSTANTS = (
 
 
 def make_two_things() -> Iterator[Vector]:
-    """An object that both sides made another thing, by the member that names it, is one conflict. Nothing is mixed."""
+    """An object that both sides made another thing, by the member that names it, is one conflict.
+    Nothing is mixed.
+    """
     for key in NATURAL_KEYS:
         for old in ({key: "x"}, {}):
-            records = [{**old, "a": 0, "b": 0}, {key: "y", "a": 1, "b": 0}, {key: "z", "a": 0, "b": 2}]
+            records = [
+                {**old, "a": 0, "b": 0},
+                {key: "y", "a": 1, "b": 0},
+                {key: "z", "a": 0, "b": 2},
+            ]
             versions = [{"k": record, "other": 0} for record in records]
             about = f"two things, by their {key}, and {'another' if old else 'none'} before"
             name = f"core/two-things-{key}" + ("" if old else "-new")
             yield vector(name, about, versions, conflict(versions[1], versions[2]))
 
-        records = [{key: "x", "a": 0, "b": 0}, {key: "y", "a": 1, "b": 0}, {key: "x", "a": 0, "b": 2}]
+        records = [
+            {key: "x", "a": 0, "b": 0},
+            {key: "y", "a": 1, "b": 0},
+            {key: "x", "a": 0, "b": 2},
+        ]
         versions = [{"k": record, "other": 0} for record in records]
         expect = clean({"k": {key: "y", "a": 1, "b": 2}, "other": 0})
         yield vector(f"core/one-thing-{key}", f"one side alone changed {key}", versions, expect)
@@ -62,13 +72,21 @@ def make_instant_forms() -> Iterator[Vector]:
     for number, text in enumerate(NO_INSTANTS):
         versions = [{"at": at} for at in ("2020-01-01T00:00:00Z", text, "2028-02-29T10:00:00Z")]
         expect = conflict(versions[1], versions[2])
-        yield vector(f"values/no-instant-{number}", f"{text} is no instant", versions, expect, schema)
+        yield vector(
+            f"values/no-instant-{number}", f"{text} is no instant", versions, expect, schema
+        )
 
 
 def make_code_points() -> Iterator[Vector]:
-    """Two new items for one place stand in the order of their code points, which is not that of UTF-16 units."""
+    """Two new items for one place stand in the order of their code points, which is not that of
+    UTF-16 units.
+    """
     schema = place({"strategy": "set"})
-    for number, (one, other) in enumerate((("\uffff", "\U0001f600"), ("a\ufb01", "a\U00010000"), ("Z", "a"))):
+    for number, (one, other) in enumerate(
+        (("\uffff", "\U0001f600"), ("a\ufb01", "a\U00010000"), ("Z", "a"))
+    ):
         versions: Value = [{"list": items} for items in ([], [other], [one])]
         about = "two texts in the order of their code points"
-        yield vector(f"values/code-points-{number}", about, versions, clean({"list": [one, other]}), schema)
+        yield vector(
+            f"values/code-points-{number}", about, versions, clean({"list": [one, other]}), schema
+        )

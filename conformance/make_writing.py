@@ -1,5 +1,5 @@
-"""How a result is written: which side's layout stays, what stands between members, what comes over from a side that is
-written in another way.
+"""How a result is written: which side's layout stays, what stands between members, what comes over
+from a side that is written in another way.
 """
 
 import itertools
@@ -26,12 +26,24 @@ def with_schema(made: Vector, schema: Value) -> Vector:
 
 
 def make_kept_layouts() -> Iterator[Vector]:
-    """One side writes a container in another way, the other edits it: both happen, unless it is one value."""
+    """One side writes a container in another way, the other edits it: both happen, unless it is one
+    value.
+    """
     old = '{\n  "k": %s,\n  "z": 0\n}\n'
     layouts = {
-        "object": ('{"x": 1, "y": 2}', '{ "x":1,\n    "y" :2 }', '{"x": 9, "y": 2}', '{ "x":9,\n    "y" :2 }'),
+        "object": (
+            '{"x": 1, "y": 2}',
+            '{ "x":1,\n    "y" :2 }',
+            '{"x": 9, "y": 2}',
+            '{ "x":9,\n    "y" :2 }',
+        ),
         "list": ("[1, 2]", "[ 1 ,2 ]", "[1, 9]", "[ 1 ,9 ]"),
-        "deep": ('{"x": {"y": [1]}}', '{ "x":{ "y" :[ 1 ] } }', '{"x": {"y": [7]}}', '{ "x":{ "y" :[ 7 ] } }'),
+        "deep": (
+            '{"x": {"y": [1]}}',
+            '{ "x":{ "y" :[ 1 ] } }',
+            '{"x": {"y": [7]}}',
+            '{ "x":{ "y" :[ 7 ] } }',
+        ),
         "taken": ('[{"x": [1]}]', '[ { "x" : [ 1 ] } ]', '[{"x": [7]}]', '[ {"x": [7]} ]'),
         "item": ("[1, 2]", "[ 1,2 ]", "[1, 2, 3]", "[ 1,2,3 ]"),
         "longer": ("[1, 2]", "[ 1 ,2 ]", "[1, 2, 3]", "[ 1 ,2 ,3 ]"),
@@ -42,7 +54,9 @@ def make_kept_layouts() -> Iterator[Vector]:
     for name in ("object", "list"):
         texts = layouts[name]
         about = f"{name}, one value: written in another way here, another value there"
-        made = of_texts(f"kept-atomic-{name}", about, [old % text for text in (*texts[:3], texts[2])])
+        made = of_texts(
+            f"kept-atomic-{name}", about, [old % text for text in (*texts[:3], texts[2])]
+        )
         yield with_schema(made, place({"strategy": "atomic"}, "k"))
 
 
@@ -56,17 +70,31 @@ def make_ends() -> Iterator[Vector]:
         result = (both + other).replace("\n", "\r\n")
         versions = [base + end, (ours + end).replace("\n", "\r\n"), theirs + other, result]
         yield of_texts(f"ends-{number}", about, versions)
-    one_line = ['{"a": 1, "b": 1}\n', '{"a": 1, "b": 2}\n', '{"a": 3, "b": 1}\r\n', '{"a": 3, "b": 2}\r\n']
+    one_line = [
+        '{"a": 1, "b": 1}\n',
+        '{"a": 1, "b": 2}\n',
+        '{"a": 3, "b": 1}\r\n',
+        '{"a": 3, "b": 2}\r\n',
+    ]
     yield of_texts("ends-line", "on one line a line end is kept as it is", one_line)
 
 
 def make_brought() -> Iterator[Vector]:
-    """One side writes the document anew, the other adds to it in the old way: what comes over is written in the new."""
-    for (old, new), edit in itertools.product(itertools.permutations(MANY_LINES, 2), ("member", "nested", "item")):
+    """One side writes the document anew, the other adds to it in the old way: what comes over is
+    written in the new.
+    """
+    for (old, new), edit in itertools.product(
+        itertools.permutations(MANY_LINES, 2), ("member", "nested", "item")
+    ):
         if {old, new} == {"two", "spaced"}:
             continue  # one indentation in both: what comes over is copied, colons and all
         before, after = WRITERS[old], WRITERS[new]
-        texts = [before(edited()), after(edited("removed")), before(edited(edit)), after(edited("removed", edit))]
+        texts = [
+            before(edited()),
+            after(edited("removed")),
+            before(edited(edit)),
+            after(edited("removed", edit)),
+        ]
         about = f"written anew here ({old}, then {new}), {edit} there"
         yield of_texts(f"brought-{old}-{new}-{edit}", about, texts)
     for old in ("two", "four", "tab", "crlf"):
@@ -89,7 +117,9 @@ def make_brought() -> Iterator[Vector]:
 
 
 def make_gaps() -> Iterator[Vector]:
-    """What is put together anew has the gaps of its container: before the first, between two, after the last."""
+    """What is put together anew has the gaps of its container: before the first, between two, after
+    the last.
+    """
     rows = {
         "object": ('{ "a" :1 ,  "b" :1 }', '{ "a" :1 ,  "b" :1 ,  "c" :2 }', '{ "b" :1 }', '{ "b" :1 ,  "c" :2 }'),
         "list": ('[ "a" ,  "b" ]', '[ "a" ,  "b" ,  "c" ]', '[ "b" ]', '[ "b" ,  "c" ]'),
@@ -119,11 +149,15 @@ def make_filled() -> Iterator[Vector]:
             f'{{\n  "e": {there},\n  "z": 0\n}}\n',
             f'{{\n\t"e": {result},\n\t"z": 1\n}}\n',
         ]
-        yield of_texts(f"filled-{name}", "an empty container is filled, as it was written there", texts)
+        yield of_texts(
+            f"filled-{name}", "an empty container is filled, as it was written there", texts
+        )
 
 
 def make_spelled() -> Iterator[Vector]:
-    """A member that comes over keeps the spelling of its key, and gets the document's space around the colon."""
+    """A member that comes over keeps the spelling of its key, and gets the document's space around
+    the colon.
+    """
     keys = ('"\\u0061b"', '"caf\\u00e9"', '"x\\/y"')
     for number, key in enumerate(keys):
         about = "the key of a new member is copied as it is spelled"

@@ -1,6 +1,8 @@
-"""Our merge, made wrong on purpose: `python -m conformance.mutants [NAME ...]`. Each mutant must fail a vector.
+"""Our merge, made wrong on purpose: `python -m conformance.mutants [NAME ...]`. Each mutant must
+fail a vector.
 
-A mutant is our code with one text replaced by another, in a copy. Exit code 1 if one of them passes everything.
+A mutant is our code with one text replaced by another, in a copy. Exit code 1 if one of them passes
+everything.
 """
 
 import argparse
@@ -22,8 +24,8 @@ PARTS = ("core", "merge")  # of the package: what a merge needs
 
 
 class Mutant(NamedTuple):
-    """profile: whose vectors are tried first. file: in the package. old: a text that it has once. new: what the mutant
-    has instead.
+    """profile: whose vectors are tried first. file: in the package. old: a text that it has once.
+    new: what the mutant has instead.
     """
 
     name: str
@@ -49,7 +51,9 @@ def kill(mutant: Mutant) -> str:
         folder = Path(name)
         package = folder / PACKAGE.name
         for part in PARTS:
-            shutil.copytree(PACKAGE / part, package / part, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                PACKAGE / part, package / part, ignore=shutil.ignore_patterns("__pycache__")
+            )
         (package / "__init__.py").touch()
         (folder / HERE.name).symlink_to(HERE)
         file = package / mutant.file
@@ -57,7 +61,9 @@ def kill(mutant: Mutant) -> str:
 
         words = [sys.executable, "-B", "-m", "conformance.ours", mutant.profile]
         try:
-            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run(
+                words, cwd=folder, capture_output=True, text=True, timeout=SECONDS
+            )
         except subprocess.TimeoutExpired:
             return "it does not end"
         if done.returncode == 0:

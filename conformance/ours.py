@@ -1,4 +1,5 @@
-"""Our own merge on the vectors, in this process: `python -m conformance.ours [PROFILE]` prints the first that it fails.
+"""Our own merge on the vectors, in this process: `python -m conformance.ours [PROFILE]` prints the
+first that it fails.
 
 A profile that is named is tried before the others.
 """
@@ -14,7 +15,11 @@ from checkpoint_git.merge.lint import lint_schema
 from conformance.__main__ import GAVE_UP, read_profiles, read_vectors
 from conformance.judge import Answer, Vector, both_ways, data_of, judge
 
-_HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what is behind it merges by its structure
+# what is behind it merges by its structure
+_HARMLESS = (
+    "schema/dead-reference",
+    "schema/foreign-reference",
+)
 
 
 def answer(vector: Vector) -> Answer:
@@ -34,14 +39,18 @@ def _merge(vector: Vector, refused: bool) -> Answer:
     try:
         schema = vector.get("schema", {})
         tokens = scan_tokens(json.dumps(schema))
-        result = merge_file(base, ours, theirs, tokens, judge=make_judge(tokens) if schema else None)
+        result = merge_file(
+            base, ours, theirs, tokens, judge=make_judge(tokens) if schema else None
+        )
     except JsonTextError:
         return Answer(GAVE_UP, ours)
     return Answer(min(len(result.conflicts), 127), result.data)
 
 
 def find_faults(profile: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each vector that our merge answers otherwise, either way, and what is wrong."""
+    """Yield the name of each vector that our merge answers otherwise, either way, and what is
+    wrong.
+    """
     for vector in read_vectors(profile):
         for name, fault in _find_faults_of(vector):
             if fault:

@@ -1,7 +1,9 @@
-"""What each driver reaches, as a table: `python -m conformance.scorecard [--npm FOLDER] [--every N]`.
+"""What each driver reaches, as a table: `python -m conformance.scorecard [--npm FOLDER] [--every
+N]`.
 
-FOLDER: where `npm install git-json-merge git-json-resolver` was run. Each driver runs as its own page says. N: only
-each N-th vector that the driver can take, with ours and theirs exchanged in every second of them; 1: all, both ways.
+FOLDER: where `npm install git-json-merge git-json-resolver` was run. Each driver runs as its own
+page says. N: only each N-th vector that the driver can take, with ours and theirs exchanged in
+every second of them; 1: all, both ways.
 """
 
 import argparse
@@ -26,7 +28,10 @@ def list_drivers(npm: Path | None) -> dict[str, tuple[list[str], list[str] | Non
     }
     for name in NPM if npm else ():
         script = Path(str(npm)) / "node_modules" / ".bin" / name
-        drivers[f"{name} {_version(Path(str(npm)), name)}"] = (["node", str(script.resolve()), *versions], None)
+        drivers[f"{name} {_version(Path(str(npm)), name)}"] = (
+            ["node", str(script.resolve()), *versions],
+            None,
+        )
     return drivers
 
 
@@ -38,7 +43,9 @@ def _version(npm: Path, name: str) -> str:
 def choose(vectors: list[Vector], every: int) -> list[Vector]:
     if every == 1:
         return both_ways(vectors)
-    return [swapped(vector) if number % 2 else vector for number, vector in enumerate(vectors[::every])]
+    return [
+        swapped(vector) if number % 2 else vector for number, vector in enumerate(vectors[::every])
+    ]
 
 
 def measure(profile: str, every: int, command: list[str], with_schema: list[str] | None) -> str:

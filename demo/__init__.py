@@ -1,1 +1,3 @@
-"""The tool at work in a scratch repository: `python -m demo`. Nothing of the user's is read or written."""
+"""The tool at work in a scratch repository: `python -m demo`. Nothing of the user's is read or
+written.
+"""

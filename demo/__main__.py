@@ -1,4 +1,6 @@
-"""The story that `make demo` tells. It checks what it says: what turns out otherwise ends it with exit code 1."""
+"""The story that `make demo` tells. It checks what it says: what turns out otherwise ends it with
+exit code 1.
+"""
 
 import sys
 
@@ -92,9 +94,17 @@ def show_merged(stage: Stage) -> None:
     stage.say("\nWhat both did is there:")
     for name, items in (("rows", rows), ("decisions", decisions), ("next actions", actions)):
         stage.say(f"  {name + ':':14}{', '.join(items)}")
-    stage.expect(rows == ["sprint-1 complete", "sprint-2 complete", "sprint-3 in_progress"], "rows of both sides")
-    stage.expect(sorted(decisions) == ["Passkeys only", "SQLite for storage", "Search by prefix"], "all decisions")
-    stage.expect(actions == ["Run the evaluator", "Measure the search"], "one action popped, one appended")
+    stage.expect(
+        rows == ["sprint-1 complete", "sprint-2 complete", "sprint-3 in_progress"],
+        "rows of both sides",
+    )
+    stage.expect(
+        sorted(decisions) == ["Passkeys only", "SQLite for storage", "Search by prefix"],
+        "all decisions",
+    )
+    stage.expect(
+        actions == ["Run the evaluator", "Measure the search"], "one action popped, one appended"
+    )
     stage.run("checkpoint validate")
 
 
@@ -102,8 +112,12 @@ def show_conflict(stage: Stage) -> None:
     """A question that only a person can answer stays a conflict, as small as it is."""
     stage.title("4. A real conflict stays one, and stays small")
     night, day = "--phase=review --step=sprint-3-review", "--phase=planning --step=sprint-3-plan"
-    stage.do(f"git checkout -q -b night && checkpoint update build {night} && git commit -q -am 'Night'")
-    stage.do(f"git checkout -q session-b && checkpoint update build {day} && git commit -q -am 'Day'")
+    stage.do(
+        f"git checkout -q -b night && checkpoint update build {night} && git commit -q -am 'Night'"
+    )
+    stage.do(
+        f"git checkout -q session-b && checkpoint update build {day} && git commit -q -am 'Day'"
+    )
     stage.run("git merge --no-edit night", code=1)
     stage.run(f"sed -n '/^<<<<<<</,/^>>>>>>>/p' {FILE}")
     text = stage.read(FILE)
@@ -128,7 +142,9 @@ def show_doctor(stage: Stage) -> None:
     """Checkpoints that say what the history knows better."""
     stage.title("6. The doctor compares checkpoints with the repository")
     stage.run("git checkout -q main && git merge -q session-b")
-    stage.do("git checkout -q -b notes-api && git commit -q --allow-empty -m 'Notes API' && git checkout -q main")
+    stage.do(
+        "git checkout -q -b notes-api && git commit -q --allow-empty -m 'Notes API' && git checkout -q main"
+    )
     stage.run("checkpoint add build 'Merge PR #12' --first")
     stage.run("checkpoint update build --file docs/notes.md")
     stage.do("git commit -q -am 'Plan the next steps'")
@@ -153,8 +169,14 @@ def take_away(stage: Stage) -> None:
     """What init added goes again."""
     stage.title("8. And it goes without a trace")
     stage.run("checkpoint uninstall")
-    stage.expect(stage.read(".git/config") == stage.config, "git's configuration should be what it was, byte by byte")
-    stage.expect("checkpoint" not in stage.do("ls .git .git/hooks"), "no file of the tool should be left in .git")
+    stage.expect(
+        stage.read(".git/config") == stage.config,
+        "git's configuration should be what it was, byte by byte",
+    )
+    stage.expect(
+        "checkpoint" not in stage.do("ls .git .git/hooks"),
+        "no file of the tool should be left in .git",
+    )
 
 
 PARTS = (

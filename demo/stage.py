@@ -1,4 +1,6 @@
-"""A scratch repository in which commands are run as a person types them, and shown with what they print."""
+"""A scratch repository in which commands are run as a person types them, and shown with what they
+print.
+"""
 
 import json
 import os
@@ -32,7 +34,10 @@ class Stage:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -46,7 +51,9 @@ class Stage:
         self.say(f"\n\n{text}\n{'=' * len(text)}")
 
     def run(self, command: str, code: int = 0) -> str:
-        """Shows and runs a shell command that has to end with the given exit code; what it printed."""
+        """Shows and runs a shell command that has to end with the given exit code; what it
+        printed.
+        """
         self.say(f"\n$ {command}")
         done = self._start(command)
         said = done.stdout.rstrip("\n")
@@ -100,7 +107,9 @@ class Stage:
 
 
 def make_environment(folder: str) -> dict[str, str]:
-    """An environment with a home below folder, the installed commands first on PATH, and nobody's git settings."""
+    """An environment with a home below folder, the installed commands first on PATH, and nobody's
+    git settings.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,6 @@
-"""How Sphinx makes the site: `make docs`. The reference is written anew from the code before each build."""
+"""How Sphinx makes the site: `make docs`. The reference is written anew from the code before each
+build.
+"""
 
 import sys
 from datetime import date

@@ -1,6 +1,8 @@
-"""Console examples in a page: run as they stand, held against what the page shows, or written into it.
+"""Console examples in a page: run as they stand, held against what the page shows, or written into
+it.
 
-`python -m docs.console PAGE` runs a page's examples in a scratch folder and writes what they print into the page.
+`python -m docs.console PAGE` runs a page's examples in a scratch folder and writes what they print
+into the page.
 """
 
 import os
@@ -35,7 +37,9 @@ class Example(NamedTuple):
 
 
 def find_examples(page: str) -> list[Example]:
-    """The commands of all console blocks in order. A command begins with `$ ` and goes on over lines with `> `."""
+    """The commands of all console blocks in order. A command begins with `$ ` and goes on over
+    lines with `> `.
+    """
     return [example for block in _BLOCK.findall(page) for example in _split(block)]
 
 
@@ -53,10 +57,20 @@ def _split(block: str) -> Iterator[Example]:
 
 
 def run_examples(examples: list[Example], folder: Path, env: Mapping[str, str]) -> list[str]:
-    """What each command prints, stderr too, all run in turn by one shell that starts in a folder."""
-    script = "".join(f"printf '{_MARK}'\n{{ {one.command}\n}} 2>&1 </dev/null\n" for one in examples)
+    """What each command prints, stderr too, all run in turn by one shell that starts in a
+    folder.
+    """
+    script = "".join(
+        f"printf '{_MARK}'\n{{ {one.command}\n}} 2>&1 </dev/null\n" for one in examples
+    )
     done = subprocess.run(
-        ["sh", "-c", script], cwd=folder, env=dict(env), capture_output=True, text=True, timeout=600, check=False
+        ["sh", "-c", script],
+        cwd=folder,
+        env=dict(env),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     if done.stderr:
         raise RuntimeError(done.stderr)
@@ -71,7 +85,9 @@ def level(text: str) -> str:
 
 
 def is_as_shown(shown: str, printed: str) -> bool:
-    """Whether a command printed what a page shows; a line `...` in the page stands for any lines."""
+    """Whether a command printed what a page shows; a line `...` in the page stands for any
+    lines.
+    """
     parts = [re.escape(level(part)) for part in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)]
     return re.fullmatch(".*".join(parts), level(printed), re.DOTALL) is not None
 
@@ -96,8 +112,18 @@ def _write(example: Example, printed: str) -> str:
 def make_env(folder: Path) -> dict[str, str]:
     """The environment of a newcomer: an empty home, a name for git, and our commands on PATH."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in _PERSON.items()}
-    return {"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", **who}
+    who = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in _PERSON.items()
+    }
+    return {
+        "PATH": path,
+        "HOME": str(folder),
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **who,
+    }
 
 
 _PERSON = {"NAME": "You", "EMAIL": "you@example.org"}
@@ -107,4 +133,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch).resolve()
         text = target.read_text("utf-8")
-        target.write_text(write_outputs(text, run_examples(find_examples(text), home, make_env(home))), "utf-8")
+        target.write_text(
+            write_outputs(text, run_examples(find_examples(text), home, make_env(home))), "utf-8"
+        )

@@ -1,4 +1,5 @@
-"""Draws docs/picture.svg: what a merge and a status print on a terminal, from a real run in a scratch repository.
+"""Draws docs/picture.svg: what a merge and a status print on a terminal, from a real run in a
+scratch repository.
 
 `python -m docs.make_picture [FILE]`. The same run gives the same bytes.
 """
@@ -83,13 +84,19 @@ def record_scene() -> list[str]:
         write_checkpoints(stage)
         merge_two_sessions(stage)
         stage.do("git reset -q --hard HEAD~1")
-        lines = [*record(stage, "git merge --no-edit session-a"), "", *record(stage, "checkpoint status")]
+        lines = [
+            *record(stage, "git merge --no-edit session-a"),
+            "",
+            *record(stage, "checkpoint status"),
+        ]
         return [*lines, "", *record(stage, "checkpoint next")]
 
 
 def read_words(picture: str) -> list[str]:
     """Return the words of a picture in order, without their looks and places."""
-    return [word for text in re.findall(r"<text [^>]*>([^<]*)</text>", picture) for word in text.split()]
+    return [
+        word for text in re.findall(r"<text [^>]*>([^<]*)</text>", picture) for word in text.split()
+    ]
 
 
 def record(stage: Stage, command: str) -> list[str]:
@@ -99,11 +106,16 @@ def record(stage: Stage, command: str) -> list[str]:
     env = {**stage.env, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
     env.pop("NO_COLOR", None)
     words = ["/bin/sh", "-c", command]
-    with subprocess.Popen(words, cwd=stage.repository, env=env, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    with subprocess.Popen(
+        words, cwd=stage.repository, env=env, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
         os.close(theirs)
         said = read_terminal(ours)
     stage.expect(process.returncode == 0, f"`{command}` failed:\n{said}")
-    return [f"\x1b[32m$\x1b[0m \x1b[1m{command}\x1b[0m", *said.replace("\r\n", "\n").rstrip("\n").split("\n")]
+    return [
+        f"\x1b[32m$\x1b[0m \x1b[1m{command}\x1b[0m",
+        *said.replace("\r\n", "\n").rstrip("\n").split("\n"),
+    ]
 
 
 def read_terminal(descriptor: int) -> str:
@@ -159,10 +171,18 @@ def apply_codes(style: Style, codes: str) -> Style:
 
 
 def draw(lines: list[str]) -> str:
-    """The picture of a terminal with these lines: a panel of its own colour, legible on light and dark pages."""
+    """The picture of a terminal with these lines: a panel of its own colour, legible on light and
+    dark pages.
+    """
     width, height = round(COLUMNS * CELL + 2 * MARGIN), TOP + len(lines) * LINE + MARGIN
-    dots = "".join(f'<circle cx="{MARGIN + 18 * number}" cy="20" r="5.5" fill="{RIM}"/>' for number in range(3))
-    runs = (draw_run(run, TOP + number * LINE) for number, line in enumerate(lines) for run in split_runs(line))
+    dots = "".join(
+        f'<circle cx="{MARGIN + 18 * number}" cy="20" r="5.5" fill="{RIM}"/>' for number in range(3)
+    )
+    runs = (
+        draw_run(run, TOP + number * LINE)
+        for number, line in enumerate(lines)
+        for run in split_runs(line)
+    )
     return FRAME.format(
         width=width,
         height=height,
@@ -177,7 +197,9 @@ def draw(lines: list[str]) -> str:
 
 
 def draw_run(run: Run, y: int) -> str:
-    """One run as a text element, stretched to exactly its cells, so that columns stay columns in any font."""
+    """One run as a text element, stretched to exactly its cells, so that columns stay columns in
+    any font.
+    """
     if not run.text.strip():
         return ""
     left = len(run.text) - len(run.text.lstrip())

@@ -1,6 +1,8 @@
-"""Draws docs/report.png: what `checkpoint report` shows of a project, from a real run in a scratch repository.
+"""Draws docs/report.png: what `checkpoint report` shows of a project, from a real run in a scratch
+repository.
 
-`python -m docs.make_report_picture [FILE]`, with Chromium on PATH. A FILE that ends in .html gets the page itself.
+`python -m docs.make_report_picture [FILE]`, with Chromium on PATH. A FILE that ends in .html gets
+the page itself.
 """
 
 import json
@@ -16,7 +18,12 @@ from checkpoint_git.core.clock import DAY, HOUR, write_instant
 from demo.stage import Stage
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "report.png")
-WIDTH, HEIGHT, SPARE = 1130, 1435, 500  # pixels; a browser may leave the lowest part of its window empty
+# pixels; a browser may leave the lowest part of its window empty
+WIDTH, HEIGHT, SPARE = (
+    1130,
+    1435,
+    500,
+)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--headless",
@@ -35,7 +42,10 @@ FLAGS = [
 
 def rows(*pairs: tuple[str, str]) -> list[dict[str, str]]:
     """A progress table: label and status of each row."""
-    return [{"id": f"row-{at + 1}", "label": label, "status": status} for at, (label, status) in enumerate(pairs)]
+    return [
+        {"id": f"row-{at + 1}", "label": label, "status": status}
+        for at, (label, status) in enumerate(pairs)
+    ]
 
 
 def blocker(name: str, text: str, needs: str, **more: Any) -> dict[str, Any]:
@@ -45,7 +55,12 @@ def blocker(name: str, text: str, needs: str, **more: Any) -> dict[str, Any]:
 
 def ticket(name: str, role: str) -> dict[str, str]:
     """A reference to a ticket."""
-    return {"provider": "linear", "id": name, "role": role, "url": f"https://linear.app/tidepool/issue/{name}"}
+    return {
+        "provider": "linear",
+        "id": name,
+        "role": role,
+        "url": f"https://linear.app/tidepool/issue/{name}",
+    }
 
 
 SPEC, SIGN_IN, NOTES, SEARCH, OFFLINE = (
@@ -55,10 +70,16 @@ SPEC, SIGN_IN, NOTES, SEARCH, OFFLINE = (
     "Search",
     "Offline copies",
 )
-REGION = "Which region should production run in? Latency speaks for Frankfurt, the price for Stockholm"
+REGION = (
+    "Which region should production run in? Latency speaks for Frankfurt, the price for Stockholm"
+)
 
 NEW, NOW, DONE = "not_started", "in_progress", "complete"
-SESSIONS, ATTEMPTS, PREFIX = "Sessions last 30 days", "Five sign-in attempts a minute", "Search by prefix, no ranking"
+SESSIONS, ATTEMPTS, PREFIX = (
+    "Sessions last 30 days",
+    "Five sign-in attempts a minute",
+    "Search by prefix, no ranking",
+)
 
 
 def build_rows(*states: str) -> list[dict[str, str]]:
@@ -67,7 +88,9 @@ def build_rows(*states: str) -> list[dict[str, str]]:
 
 
 class Step(NamedTuple):
-    """One commit of the story. ago: days. changes: fields of the checkpoint, its key decisions among them."""
+    """One commit of the story. ago: days. changes: fields of the checkpoint, its key decisions
+    among them.
+    """
 
     ago: float
     author: str
@@ -96,7 +119,10 @@ STORY = (
         "Settle storage and sign-in",
         "architect",
         {
-            "key_decisions": ["SQLite for storage: one file, easy to copy", "Passkeys only, no passwords"],
+            "key_decisions": [
+                "SQLite for storage: one file, easy to copy",
+                "Passkeys only, no passwords",
+            ],
             "progress_table": rows((SPEC, DONE), ("Threat model", NOW)),
         },
     ),
@@ -158,7 +184,9 @@ STORY = (
         "audit",
         {
             "status": "blocked",
-            "blockers": [blocker("b1", "Sign-in takes as many attempts as anybody likes", "code_fix")],
+            "blockers": [
+                blocker("b1", "Sign-in takes as many attempts as anybody likes", "code_fix")
+            ],
         },
     ),
     Step(11, "Ada", "Limit sign-in attempts", "build", {"key_decisions": [SESSIONS, ATTEMPTS]}),
@@ -214,7 +242,13 @@ STORY = (
             "step": "choose-region",
             "progress_table": rows(("Staging", DONE), ("Production", NEW)),
             "blockers": [
-                blocker("region", REGION, "user_decision", blocking="row-2", options=["Frankfurt", "Stockholm"]),
+                blocker(
+                    "region",
+                    REGION,
+                    "user_decision",
+                    blocking="row-2",
+                    options=["Frankfurt", "Stockholm"],
+                ),
             ],
         },
     ),
@@ -276,7 +310,9 @@ def play(stage: Stage, now: int) -> None:
             "key_decisions", value["context_primer"]["key_decisions"]
         )
         value.update(changes, updated_at=write_instant(at))
-        stage.write(f".checkpoints/{step.skill}.checkpoint.json", json.dumps(value, indent=2) + "\n")
+        stage.write(
+            f".checkpoints/{step.skill}.checkpoint.json", json.dumps(value, indent=2) + "\n"
+        )
         day = write_instant(at)
         stage.env.update(GIT_AUTHOR_DATE=day, GIT_COMMITTER_DATE=day, GIT_AUTHOR_NAME=step.author)
         stage.do(f"git add -A && git commit -q -m '{step.subject}'")
@@ -302,7 +338,14 @@ def take_picture(page: str, target: str, profile: str) -> None:
     if browser is None:
         raise SystemExit("install Chromium, which takes the picture")
     size = f"--window-size={WIDTH},{HEIGHT + SPARE}"
-    words = [browser, *FLAGS, f"--user-data-dir={profile}", size, f"--screenshot={target}", f"file://{page}"]
+    words = [
+        browser,
+        *FLAGS,
+        f"--user-data-dir={profile}",
+        size,
+        f"--screenshot={target}",
+        f"file://{page}",
+    ]
     subprocess.run(words, check=True, capture_output=True, timeout=120)
     with open(target, "rb") as stream:
         picture = stream.read()
@@ -311,7 +354,9 @@ def take_picture(page: str, target: str, profile: str) -> None:
 
 
 def crop(picture: bytes, height: int) -> bytes:
-    """The upper rows of a PNG. Each row is written in terms of the one above it, so the lower ones can just go."""
+    """The upper rows of a PNG. Each row is written in terms of the one above it, so the lower ones
+    can just go.
+    """
     chunks, at = list[tuple[bytes, bytes]](), 8
     while at < len(picture):
         size = int.from_bytes(picture[at : at + 4], "big")

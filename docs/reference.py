@@ -1,4 +1,6 @@
-"""The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
+"""The reference as Markdown, read off the code: commands from their parsers, checks and schemas
+from their tables.
+"""
 
 import argparse
 import importlib
@@ -27,7 +29,9 @@ _MADE = "% Made from the code at every build of the site; nothing written here l
 
 
 def write_reference(folder: Path) -> None:
-    """Writes the generated pages; one that would not change is left alone, so that builds stay short."""
+    """Writes the generated pages; one that would not change is left alone, so that builds stay
+    short.
+    """
     folder.mkdir(exist_ok=True)
     pages = {
         "commands": list_commands(),
@@ -62,7 +66,9 @@ def list_commands() -> Iterator[str]:
 def _open_parser(verb: str, sub_verb: str = "") -> argparse.ArgumentParser:
     module = load_verb(verb)
     formats = list_formats(verb, module, tuple(render.FORMATS))
-    return build_parser(Request(f"checkpoint {verb}", verb, [sub_verb] if sub_verb else []), module, formats)
+    return build_parser(
+        Request(f"checkpoint {verb}", verb, [sub_verb] if sub_verb else []), module, formats
+    )
 
 
 def _describe_command(verb: str) -> Iterator[str]:
@@ -108,9 +114,17 @@ def _list_options(groups: Iterator[Any]) -> Iterator[str]:
 
 def _option_row(action: argparse.Action) -> str:
     names = ", ".join(f"`{name}`" for name in action.option_strings)
-    value = action.metavar if isinstance(action.metavar, str) else ", ".join(map(str, action.choices or ()))
+    value = (
+        action.metavar
+        if isinstance(action.metavar, str)
+        else ", ".join(map(str, action.choices or ()))
+    )
     value = f"`{value}`" if value and action.nargs != 0 else ""
-    text = " ".join((action.help or "").replace("%%", "%").split()).replace("|", "\\|").replace("<", "&lt;")
+    text = (
+        " ".join((action.help or "").replace("%%", "%").split())
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+    )
     return f"| {' '.join(part for part in (names, value) if part)} | {text} |"
 
 
@@ -125,7 +139,10 @@ def replace_command_tables(text: str) -> str:
     """docs/commands.md with a table of every topic, as the verbs and their parsers say it."""
     for topic in TOPICS:
         text = _replace_table(
-            text, _COMMAND_HEAD, make_command_table(topic), text.index(f"\n## {topic.capitalize()}\n")
+            text,
+            _COMMAND_HEAD,
+            make_command_table(topic),
+            text.index(f"\n## {topic.capitalize()}\n"),
         )
     return text
 
@@ -145,7 +162,9 @@ def _find_operands(verb: str) -> str:
 
 
 def replace_effects_table(text: str) -> str:
-    """docs/promises.md with the table of what the commands start, connect to and write: alike ones share a row."""
+    """docs/promises.md with the table of what the commands start, connect to and write: alike ones
+    share a row.
+    """
     commands: dict[Effects, list[str]] = {}
     for command, effects in EFFECTS.items():
         commands.setdefault(effects, []).append(f"`{command}`")
@@ -173,7 +192,9 @@ def replace_settings_table(text: str) -> str:
 
 
 _CONSTANTS = re.compile(r"^(_?[A-Z][A-Z0-9_]*(?:, _?[A-Z][A-Z0-9_]*)*) = ", re.MULTILINE)
-_LIMIT = re.compile(r"MAX|MOST|LONGEST|LARGEST|DEEPEST|LIMIT|SECONDS|TIMEOUT|PATIENCE|DEPTH|GRACE|TRIES|ATTEMPTS|KEPT")
+_LIMIT = re.compile(
+    r"MAX|MOST|LONGEST|LARGEST|DEEPEST|LIMIT|SECONDS|TIMEOUT|PATIENCE|DEPTH|GRACE|TRIES|ATTEMPTS|KEPT"
+)
 
 
 def list_limits() -> Iterator[str]:
@@ -238,7 +259,11 @@ def make_phases_table() -> str:
 def make_steps_table() -> str:
     rows = [_STEPS_HEAD, "|---|---|---|---|"]
     for transition in TRANSITIONS:
-        action = f"{transition.action}, once approved" if transition.needs_approval else transition.action
+        action = (
+            f"{transition.action}, once approved"
+            if transition.needs_approval
+            else transition.action
+        )
         phases = _name_phases(transition.phases)
         rows.append(f"| {phases} | {_cell(transition.when)} | {action} | {transition.following} |")
     return "\n".join(rows) + "\n"
@@ -258,7 +283,9 @@ def make_moves_table() -> str:
     rows = [_MOVES_HEAD, "|---|---|---|---|---|"]
     for verb, move in MOVES.items():
         before = ", ".join(move.before) or "any"
-        rows.append(f"| {verb} | {_cell(move.must_hold)} | {before} | {move.after} | {move.where} |")
+        rows.append(
+            f"| {verb} | {_cell(move.must_hold)} | {before} | {move.after} | {move.where} |"
+        )
     return "\n".join(rows) + "\n"
 
 
@@ -266,7 +293,9 @@ _MANUAL_TITLES = {"state": "Other state", "setup": "Setup and agents"}
 
 
 def replace_manual_commands(text: str) -> str:
-    """The manual page git-checkpoint.1 with its commands, as the verbs and their parsers say them."""
+    """The manual page git-checkpoint.1 with its commands, as the verbs and their parsers say
+    them.
+    """
     lines = list[str]()
     for topic, verbs in TOPICS.items():
         lines.append(f".SS {_MANUAL_TITLES.get(topic, topic.capitalize())}")
@@ -283,7 +312,9 @@ def _roff(text: str) -> str:
 
 
 def _replace_table(text: str, head: str, table: str, after: int = 0) -> str:
-    """The text with another table in the place of the first one below a position that begins with this head."""
+    """The text with another table in the place of the first one below a position that begins with
+    this head.
+    """
     start = text.index(head, after)
     return text[:start] + table + text[text.index("\n\n", start) + 1 :]
 
@@ -305,7 +336,9 @@ def list_checks() -> Iterator[str]:
 
 
 def list_codes() -> Iterator[str]:
-    """Yield the lines of the page of finding codes, by what they are about, and those that are about one fact."""
+    """Yield the lines of the page of finding codes, by what they are about, and those that are
+    about one fact.
+    """
     yield "# Finding codes\n"
     codes = list_all_codes()
     for system in dict.fromkeys(row.system for row in codes):
@@ -347,7 +380,11 @@ def describe_schemas() -> Iterator[str]:
         yield "| field | type | required | meaning |\n|---|---|---|---|"
         required = document.get("required", [])
         for name, rules in document.get("properties", {}).items():
-            said = rules.get("description") or rules.get("title", "") if isinstance(rules, Mapping) else ""
+            said = (
+                rules.get("description") or rules.get("title", "")
+                if isinstance(rules, Mapping)
+                else ""
+            )
             yield f"| `{name}` | {_name_type(rules)} | {'yes' if name in required else ''} | {_cell(str(said))} |"
         yield ""
 

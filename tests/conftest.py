@@ -1,4 +1,6 @@
-"""The hermetic seal: a test that would read the user's git configuration or ask somebody fails loudly."""
+"""The hermetic seal: a test that would read the user's git configuration or ask somebody fails
+loudly.
+"""
 
 import itertools
 import os
@@ -19,7 +21,11 @@ register_profiles()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds --costs."""
-    parser.addoption("--costs", action="store_true", help="print the ten dearest tests and the CPU seconds in all")
+    parser.addoption(
+        "--costs",
+        action="store_true",
+        help="print the ten dearest tests and the CPU seconds in all",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,12 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Of `-n auto`, one worker more than cores: tests wait for programs and disks for a fifth of their time."""
+    """Of `-n auto`, one worker more than cores: tests wait for programs and disks for a fifth of
+    their time.
+    """
     workers = yield
     return workers if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") else workers + 1
 
 
-# what git, we, an agent in whose session the tests run, a forge's job and PostgreSQL's programs read
+# what git, we, an agent in whose session the tests run, a forge's job and PostgreSQL's programs
+# read
 OUTSIDE = ("GIT_", "CHECKPOINT_", "XDG_", "CLAUDE", "CODEX_", "GITHUB_", "PG")
 
 IDENTITY = {
@@ -48,7 +57,9 @@ IDENTITY = {
 
 @pytest.fixture(scope="session", autouse=True)
 def identity() -> Iterator[None]:
-    """Whose commits the fixtures of modules make, which run before any test's seal: a newcomer's git knows no name."""
+    """Whose commits the fixtures of modules make, which run before any test's seal: a newcomer's
+    git knows no name.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name, value in IDENTITY.items():
             patch.setenv(name, value)
@@ -81,7 +92,9 @@ def listed_codes(reported_codes: set[str]) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """New empty folders, one after another: mktemp would look through all that are there each time."""
+    """New empty folders, one after another: mktemp would look through all that are there each
+    time.
+    """
     folder = tmp_path_factory.mktemp("homes")
 
     def make() -> Iterator[Path]:
@@ -95,7 +108,9 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def hermetic_seal(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> None:
-    """Every test runs with an empty home, no system git configuration, no editor and nothing inherited that is read."""
+    """Every test runs with an empty home, no system git configuration, no editor and nothing
+    inherited that is read.
+    """
     home = next(homes)
     for name in list(os.environ):
         if name.startswith(OUTSIDE) or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
@@ -121,12 +136,14 @@ def hermetic_seal(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> Non
 def untried_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the proof of the driver hold, since it costs most of what a look of the doctor does.
 
-    For tests of another subject: tests/tools/doctor/test_driver_trial.py and the tests without this fixture show that
-    the proof is made, and what it finds.
+    For tests of another subject: tests/tools/doctor/test_driver_trial.py and the tests without this
+    fixture show that the proof is made, and what it finds.
     """
     from checkpoint_git.tools.doctor import driver_trial
 
-    monkeypatch.setattr(driver_trial, "prove_driver", lambda settings, env: driver_trial.Proof("", ""))
+    monkeypatch.setattr(
+        driver_trial, "prove_driver", lambda settings, env: driver_trial.Proof("", "")
+    )
 
 
 @pytest.fixture

@@ -42,7 +42,9 @@ def test_log_tells_what_each_commit_did(checkpoints: Checkpoints, repo: GitRepo)
     repo.commit("Start")
     checkpoints.update("build", replace={"step": "sprint-3"})
     result = checkpoints.log("build")
-    told = [(entry.commit and entry.commit.subject, entry.events[0].kind) for entry in result.entries]
+    told = [
+        (entry.commit and entry.commit.subject, entry.events[0].kind) for entry in result.entries
+    ]
     assert told == [(None, "step"), ("Start", "started")]
     assert checkpoints.log("build", limit=1).is_cut
 
@@ -63,7 +65,9 @@ def test_validate_lists_everything_that_is_wrong(checkpoints: Checkpoints, repo:
     assert checkpoints.validate([repo.path / FILE]) == []
 
 
-def test_show_leaves_out_what_is_private_unless_asked(checkpoints: Checkpoints, repo: GitRepo) -> None:
+def test_show_leaves_out_what_is_private_unless_asked(
+    checkpoints: Checkpoints, repo: GitRepo
+) -> None:
     assert "skill_state" not in checkpoints.show("build")
     assert checkpoints.show("build", public=False)["skill_state"] == {"iteration": 1}
     repo.write(".checkpoints/bad.checkpoint.json", "null")
@@ -74,8 +78,15 @@ def test_show_leaves_out_what_is_private_unless_asked(checkpoints: Checkpoints, 
 def test_update_replaces_and_appends(checkpoints: Checkpoints) -> None:
     result = checkpoints.update(
         "build",
-        replace={"step": "sprint-3", "skill_state.iteration": 2, "progress_table[sprint-2].status": "complete"},
-        append={"context_primer.key_decisions": ["Dark mode", "One worker"], "next_actions": [{"text": "Ship"}]},
+        replace={
+            "step": "sprint-3",
+            "skill_state.iteration": 2,
+            "progress_table[sprint-2].status": "complete",
+        },
+        append={
+            "context_primer.key_decisions": ["Dark mode", "One worker"],
+            "next_actions": [{"text": "Ship"}],
+        },
     )
     assert result.written.refused == []
     value = checkpoints.show("build", public=False)
@@ -147,7 +158,13 @@ def test_a_name_may_be_left_out_if_it_is_clear(
     assert checkpoints.show()["skill"] == "build"
     assert checkpoints.resume().plan.decision == "continue"
     repo.write(".checkpoints/ship.checkpoint.json", checkpoint_text(skill="ship"))
-    for read in (checkpoints.done, checkpoints.resume, checkpoints.show, checkpoints.log, checkpoints.undo):
+    for read in (
+        checkpoints.done,
+        checkpoints.resume,
+        checkpoints.show,
+        checkpoints.log,
+        checkpoints.undo,
+    ):
         with pytest.raises(CheckpointError, match="which checkpoint"):
             read()
     assert [action.skill for action in checkpoints.next("ship").queue.actions] == ["ship"]
@@ -187,13 +204,19 @@ def test_reset_and_rotate_keep_the_past(checkpoints: Checkpoints, repo: GitRepo)
 
 
 def test_list_and_refs_are_plain_objects(checkpoints: Checkpoints) -> None:
-    checkpoints.update("build", append={"pm_refs": [{"provider": "jira", "id": "T-1", "role": "source"}]})
+    checkpoints.update(
+        "build", append={"pm_refs": [{"provider": "jira", "id": "T-1", "role": "source"}]}
+    )
     assert checkpoints.list()[0]["skill"] == "build"
-    assert checkpoints.refs() == [{"skill": "build", "provider": "jira", "id": "T-1", "role": "source"}]
+    assert checkpoints.refs() == [
+        {"skill": "build", "provider": "jira", "id": "T-1", "role": "source"}
+    ]
     assert checkpoints.refs("child") == []
 
 
-def test_another_skills_checkpoint_is_not_written(checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_skills_checkpoint_is_not_written(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CHECKPOINT_SKILL", "deploy")
     for write in (checkpoints.reset, checkpoints.done, checkpoints.rotate, checkpoints.update):
         with pytest.raises(CheckpointError, match="works as deploy"):
@@ -225,14 +248,18 @@ def test_the_package_offers_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("path", ["x=y", "x+", "x:json", ""])
-def test_a_path_that_would_name_another_field_is_refused(checkpoints: Checkpoints, repo: GitRepo, path: str) -> None:
+def test_a_path_that_would_name_another_field_is_refused(
+    checkpoints: Checkpoints, repo: GitRepo, path: str
+) -> None:
     before = repo.read(FILE)
     with pytest.raises(CheckpointError):
         checkpoints.update("build", replace={path: 5})
     assert repo.read(FILE) == before
 
 
-def test_clones_sync_from_python_too(checkpoints: Checkpoints, repo: GitRepo, tmp_path: Path) -> None:
+def test_clones_sync_from_python_too(
+    checkpoints: Checkpoints, repo: GitRepo, tmp_path: Path
+) -> None:
     repo.commit()
     repo.git("init", "-q", "--bare", str(tmp_path / "hub.git"))
     repo.git("remote", "add", "origin", str(tmp_path / "hub.git"))
@@ -254,7 +281,9 @@ def test_clones_sync_from_python_too(checkpoints: Checkpoints, repo: GitRepo, tm
         lambda one: one.drop("build", None),
     ],
 )
-def test_arguments_of_another_type_are_refused(checkpoints: Checkpoints, call: Callable[[Any], object]) -> None:
+def test_arguments_of_another_type_are_refused(
+    checkpoints: Checkpoints, call: Callable[[Any], object]
+) -> None:
     before = checkpoints.show("build", public=False)
     with pytest.raises(CheckpointError):
         call(checkpoints)

@@ -1,4 +1,6 @@
-"""The vectors of conformance/: our merge keeps them all, worse merges do not, and the files are those that are made."""
+"""The vectors of conformance/: our merge keeps them all, worse merges do not, and the files are
+those that are made.
+"""
 
 import hashlib
 import itertools
@@ -30,7 +32,10 @@ def test_our_merge_answers_every_vector_as_expected_both_ways(profile: str) -> N
 @rows("profile", PROFILES)
 def test_the_files_are_those_that_are_made(profile: str) -> None:
     entry, data = read_profiles()[profile], (HERE / "vectors" / f"{profile}.json").read_bytes()
-    assert (len(read_vectors(profile)), hashlib.sha256(data).hexdigest()) == (entry["vectors"], entry["sha256"])
+    assert (len(read_vectors(profile)), hashlib.sha256(data).hexdigest()) == (
+        entry["vectors"],
+        entry["sha256"],
+    )
     assert read_vectors(profile) == json.loads(json.dumps(list(make.PROFILES[profile][1]())))
 
 
@@ -45,14 +50,18 @@ def test_to_give_up_is_right_only_for_what_is_no_json_and_for_bad_schemas() -> N
     for vector in itertools.chain.from_iterable(map(read_vectors, PROFILES)):
         is_lawful = judge(vector, Answer(255, data_of(vector["ours"]))) == ""
         expected = [vector["expect"], *vector["expect"].get("one_of", ())]
-        assert is_lawful == any(lawful.keys() <= {"kept", "refused"} for lawful in expected), vector["id"]
+        assert is_lawful == any(lawful.keys() <= {"kept", "refused"} for lawful in expected), (
+            vector["id"]
+        )
 
 
 def test_the_numbers_of_vectors_in_the_readme_are_right() -> None:
     page = (HERE / "README.md").read_text("utf-8")
     counts = {name: profile["vectors"] for name, profile in read_profiles().items()}
     assert f"Here are {sum(counts.values()):,} answers as data" in page
-    assert {name: int(count) for name, count in re.findall(r"^\| `(\w+)` \((\d+)\)", page, re.MULTILINE)} == counts
+    assert {
+        name: int(count) for name, count in re.findall(r"^\| `(\w+)` \((\d+)\)", page, re.MULTILINE)
+    } == counts
 
 
 def test_the_examples_on_the_page_of_the_algorithm_are_true() -> None:
@@ -62,12 +71,18 @@ def test_the_examples_on_the_page_of_the_algorithm_are_true() -> None:
         base, ours, theirs = [json.dumps(version).encode() for version in versions]
         result = merge_file(base, ours, theirs, schema)
         swapped = merge_file(base, theirs, ours, schema)
-        assert [conflict.where for conflict in result.conflicts] == [conflict.where for conflict in swapped.conflicts]
+        assert [conflict.where for conflict in result.conflicts] == [
+            conflict.where for conflict in swapped.conflicts
+        ]
         if expected.startswith("conflict"):
             index = re.findall(r"index (\d)", expected)
-            assert [conflict.where for conflict in result.conflicts] == ["/".join(["/l", *index])], versions
+            assert [conflict.where for conflict in result.conflicts] == [
+                "/".join(["/l", *index])
+            ], versions
         else:
-            assert result.text == swapped.text == json.dumps(to_document(expected.partition(",")[0])), versions
+            assert (
+                result.text == swapped.text == json.dumps(to_document(expected.partition(",")[0]))
+            ), versions
 
 
 def read_examples(page: str) -> list[tuple[dict[str, Any], list[dict[str, Any]], str]]:
@@ -102,7 +117,9 @@ def test_every_mutant_fails_a_vector() -> None:
     assert alive == []
 
 
-def test_any_command_can_be_judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_command_can_be_judged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     vector = read_vectors("core")[1]
     command = [sys.executable, "-m", "checkpoint_git", "merge-file", "-q", "%A", "%O", "%B"]
     assert judge(vector, answer(vector, command)) == ""
@@ -127,7 +144,17 @@ def test_a_driver_that_fails_is_named_with_its_exit_code_and_its_last_line(
 
 def test_it_runs_without_this_package(tmp_path: Path) -> None:
     (tmp_path / "conformance").symlink_to(HERE)
-    words = [sys.executable, "-S", "-m", "conformance", "--one-way", "--profile", "text", "--", "true"]
+    words = [
+        sys.executable,
+        "-S",
+        "-m",
+        "conformance",
+        "--one-way",
+        "--profile",
+        "text",
+        "--",
+        "true",
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (1, "")
     assert "THEIRS is gone" in done.stdout

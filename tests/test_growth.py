@@ -1,4 +1,6 @@
-"""No pattern, merge or check of the package takes more steps than its input is long, whatever the input."""
+"""No pattern, merge or check of the package takes more steps than its input is long, whatever the
+input.
+"""
 
 import json
 from collections.abc import Callable
@@ -49,8 +51,12 @@ PATH = ".checkpoints/build.checkpoint.json"
 _RULES = load_merge_schema(PATH)
 
 
-def _merge(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> Callable[[], object]:
-    texts = [json.dumps({**checkpoint(), **part}, indent=2).encode() for part in (base, ours, theirs)]
+def _merge(
+    base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]
+) -> Callable[[], object]:
+    texts = [
+        json.dumps({**checkpoint(), **part}, indent=2).encode() for part in (base, ours, theirs)
+    ]
     return lambda: merge_file(texts[0], texts[1], texts[2], _RULES)
 
 
@@ -59,24 +65,41 @@ def _state(count: int, value: Any, name: str = "k") -> dict[str, Any]:
 
 
 def _rows(count: int, status: str, step: int = 1) -> dict[str, Any]:
-    return {"progress_table": [{"id": f"r{at}", "label": "x", "status": status} for at in range(count)][::step]}
+    return {
+        "progress_table": [{"id": f"r{at}", "label": "x", "status": status} for at in range(count)][
+            ::step
+        ]
+    }
 
 
 def _plain_rows(first: int, count: int) -> list[dict[str, Any]]:
-    return [{"id": f"r{at}", "v": 1, "at": "2026-03-02T09:30:00Z"} for at in range(first, first + count)]
+    return [
+        {"id": f"r{at}", "v": 1, "at": "2026-03-02T09:30:00Z"} for at in range(first, first + count)
+    ]
 
 
 # what makes the work of a size
 MERGES: dict[str, Callable[[int], Callable[[], object]]] = {
     "members that both changed": lambda n: _merge(_state(n, 0), _state(n, 1), _state(n, 2)),
-    "members that one removed and one changed": lambda n: _merge(_state(n, 0), {"skill_state": {}}, _state(n, 2)),
+    "members that one removed and one changed": lambda n: _merge(
+        _state(n, 0), {"skill_state": {}}, _state(n, 2)
+    ),
     "members that both added": lambda n: _merge({}, _state(n, 1, "a"), _state(n, 1, "b")),
     "members that both added behind a conflict": lambda n: _merge(
-        *({"skill_state": {"first": side, "rows": _plain_rows(side * n, n * (side > 0))}} for side in range(3))
+        *(
+            {"skill_state": {"first": side, "rows": _plain_rows(side * n, n * (side > 0))}}
+            for side in range(3)
+        )
     ),
-    "rows in another order": lambda n: _merge(_rows(n, "complete"), _rows(n, "complete", -1), _rows(n, "blocked")),
-    "rows that both changed": lambda n: _merge(_rows(n, "not_started"), _rows(n, "blocked"), _rows(n, "complete")),
-    "entries of one text": lambda n: _merge(*({"next_actions": ["same"] * (n + more)} for more in (0, 5, 9))),
+    "rows in another order": lambda n: _merge(
+        _rows(n, "complete"), _rows(n, "complete", -1), _rows(n, "blocked")
+    ),
+    "rows that both changed": lambda n: _merge(
+        _rows(n, "not_started"), _rows(n, "blocked"), _rows(n, "complete")
+    ),
+    "entries of one text": lambda n: _merge(
+        *({"next_actions": ["same"] * (n + more)} for more in (0, 5, 9))
+    ),
     "lists that both changed": lambda n: _merge(*(_state(n, [word, 1]) for word in "xab")),
 }
 
@@ -90,42 +113,68 @@ _ENTITY = '{"type":"entity","name":"a","entityType":"b","observations":["%s"]}'
 _ENTRY = '[[suppress]]\ncode = "a/b"\nreason = "x"\n'
 CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
     "blockers of one id": lambda n: _check(blockers=[{"id": "b", "description": "x"}] * n),
-    "rows of no status": lambda n: _check(progress_table=[{"id": at, "status": "odd"} for at in range(n)]),
+    "rows of no status": lambda n: _check(
+        progress_table=[{"id": at, "status": "odd"} for at in range(n)]
+    ),
     "patterns": lambda n: _check(
-        context_primer={"key_decisions": [], "generated_files": [f"d{at}/*" for at in range(n)], "user_preferences": []}
+        context_primer={
+            "key_decisions": [],
+            "generated_files": [f"d{at}/*" for at in range(n)],
+            "user_preferences": [],
+        }
     ),
     "keys and tokens": lambda n: _check(next_actions=["ghp_" + "a1B2" * 9] * n),
     "conflicts": lambda n: (
-        lambda: check_document(PATH, b"{\n" + b'<<<<<<< a\n"a":1,\n=======\n"a":2,\n>>>>>>> b\n' * n + b"}", now=1)
+        lambda: check_document(
+            PATH, b"{\n" + b'<<<<<<< a\n"a":1,\n=======\n"a":2,\n>>>>>>> b\n' * n + b"}", now=1
+        )
     ),
     "answers to blockers": lambda n: (
-        lambda: views.find_answers("build", {"blockers": [{"id": f"b{at}", "description": "x"} for at in range(n)]})
+        lambda: views.find_answers(
+            "build", {"blockers": [{"id": f"b{at}", "description": "x"} for at in range(n)]}
+        )
     ),
     "places": lambda n: (
-        lambda: jsonplace.locate_all(json.dumps({"a": [0] * n}), [f"/a/{number}" for number in range(n)])
+        lambda: jsonplace.locate_all(
+            json.dumps({"a": [0] * n}), [f"/a/{number}" for number in range(n)]
+        )
     ),
     "settings of newlines": lambda n: lambda: read_settings_text("\n" * n, "x", bool),
     "settings of entries": lambda n: (
         lambda: read_settings_text('[[suppress]]\ncode = "a/b"\nreason = "x"\n' * n, "x", bool)
     ),
-    "settings of a key with many parts": lambda n: lambda: read_settings_text("a" + ".a" * n + " = 1", "x", bool),
-    "words with signs of keys": lambda n: lambda: untrusted_text.may_hold_secret(b"aaaaaaaaaaaa-sk- " * n),
+    "settings of a key with many parts": lambda n: (
+        lambda: read_settings_text("a" + ".a" * n + " = 1", "x", bool)
+    ),
+    "words with signs of keys": lambda n: (
+        lambda: untrusted_text.may_hold_secret(b"aaaaaaaaaaaa-sk- " * n)
+    ),
     "addresses": lambda n: lambda: untrusted_text.may_hold_secret(b"://a \\n" * n),
     "announced secrets": lambda n: lambda: redact.redact("password=a " * n),
-    "truncated lines of a graph": lambda n: lambda: plan_repair([GraphLine('{"type":"entity","na', None)] * n),
+    "truncated lines of a graph": lambda n: (
+        lambda: plan_repair([GraphLine('{"type":"entity","na', None)] * n)
+    ),
     "one entity of a graph again and again": lambda n: (
         lambda: plan_repair([GraphLine(_ENTITY % at, json.loads(_ENTITY % at)) for at in range(n)])
     ),
-    "unfinished objects of a graph": lambda n: lambda: plan_repair([GraphLine('{"a":', None)] * (2 * n)),
+    "unfinished objects of a graph": lambda n: (
+        lambda: plan_repair([GraphLine('{"a":', None)] * (2 * n))
+    ),
     "beginnings of keys": lambda n: lambda: redact.redact("-----BEGIN PRIVATE KEY-----" * n),
-    "shell commands: many commands": lambda n: lambda: find_loss("git status; " * n, "/app", "/app"),
-    "shell commands: a long pipeline": lambda n: lambda: find_loss("find . -type f | " * n, "/app", "/app"),
+    "shell commands: many commands": lambda n: (
+        lambda: find_loss("git status; " * n, "/app", "/app")
+    ),
+    "shell commands: a long pipeline": lambda n: (
+        lambda: find_loss("find . -type f | " * n, "/app", "/app")
+    ),
     "shell commands: many words": lambda n: lambda: find_loss("rm -rf x " * n, "/app", "/app"),
     "shell commands: quotes": lambda n: lambda: find_loss("echo 'it' " * n, "/app", "/app"),
     "shell commands: open quotes": lambda n: lambda: find_loss("cat <<'E'\n'" * n, "/app", "/app"),
     "shell commands: statements": lambda n: lambda: find_loss("drop table x; " * n, "/app", "/app"),
     "shell commands: prefixes": lambda n: lambda: find_loss("sudo -u " * n, "/app", "/app"),
-    "shell commands: tests of find": lambda n: lambda: find_loss("find . ! -name x " * n, "/app", "/app"),
+    "shell commands: tests of find": lambda n: (
+        lambda: find_loss("find . ! -name x " * n, "/app", "/app")
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""The driver as git starts it: a process of its own, three files, an exit code, nothing on stdout."""
+"""The driver as git starts it: a process of its own, three files, an exit code, nothing on
+stdout.
+"""
 
 import json
 import os
@@ -28,11 +30,30 @@ class Ran(NamedTuple):
     merged: bytes
 
 
-def drive(folder: Path, base: bytes, ours: bytes, theirs: bytes, *options: str, size: int = 7, path: str = PATH) -> Ran:
+def drive(
+    folder: Path,
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+    *options: str,
+    size: int = 7,
+    path: str = PATH,
+) -> Ran:
     """The driver on three files in the folder, with the environment that git gives it."""
     for name, data in (("base", base), ("ours", ours), ("theirs", theirs)):
         (folder / name).write_bytes(data)
-    words = [sys.executable, "-I", "-S", str(DRIVER), *options, "base", "ours", "theirs", str(size), path]
+    words = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(DRIVER),
+        *options,
+        "base",
+        "ours",
+        "theirs",
+        str(size),
+        path,
+    ]
     done = subprocess.run(words, cwd=folder, capture_output=True, timeout=60)
     return Ran(done.returncode, done.stdout, done.stderr.decode(), (folder / "ours").read_bytes())
 
@@ -51,7 +72,10 @@ def test_a_conflict_exits_3_with_markers_and_one_line_each_on_stderr(tmp_path: P
     ran = drive(tmp_path, text(), text(step="ours-step"), text(step="theirs-step"), size=9)
     assert (ran.code, ran.stdout) == (CONFLICT, b"")
     said = f'checkpoint: conflict in {PATH} at /step: ours "ours-step", theirs "theirs-step"; to decide'
-    assert ran.stderr == f"{said} (ours or theirs): checkpoint resolve {PATH} --where /step --take ours\n"
+    assert (
+        ran.stderr
+        == f"{said} (ours or theirs): checkpoint resolve {PATH} --where /step --take ours\n"
+    )
     merged = ran.merged.decode()
     assert merged.count("<<<<<<<<< ours: /step\n") == 1
     assert keep_side(merged, OURS, 9).encode() == text(step="ours-step")
@@ -60,7 +84,12 @@ def test_a_conflict_exits_3_with_markers_and_one_line_each_on_stderr(tmp_path: P
 
 @pytest.mark.parametrize(
     ("path", "key"),
-    [("a b/.checkpoints/x.checkpoint.json", "a/b c"), ("it's/x.json", "it's"), ("-x;y/z", "$(z)"), ("größe/x", "~")],
+    [
+        ("a b/.checkpoints/x.checkpoint.json", "a/b c"),
+        ("it's/x.json", "it's"),
+        ("-x;y/z", "$(z)"),
+        ("größe/x", "~"),
+    ],
 )
 def test_the_command_on_stderr_survives_a_shell(tmp_path: Path, path: str, key: str) -> None:
     base, ours, theirs = (json.dumps({key: number}).encode() for number in range(3))
@@ -77,18 +106,24 @@ def test_the_command_on_stderr_survives_a_shell(tmp_path: Path, path: str, key: 
     ]
 
 
-FULL = pytest.param("2>/dev/full", marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full"))
+FULL = pytest.param(
+    "2>/dev/full", marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+)
 
 
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", FULL])
-@pytest.mark.parametrize(("theirs", "code"), [({"progress_summary": "New."}, CLEAN), ({"step": "theirs"}, CONFLICT)])
+@pytest.mark.parametrize(
+    ("theirs", "code"), [({"progress_summary": "New."}, CLEAN), ({"step": "theirs"}, CONFLICT)]
+)
 def test_a_stream_that_takes_nothing_changes_neither_code_nor_merge(
     tmp_path: Path, closed: str, theirs: dict[str, str], code: int
 ) -> None:
     usual = drive(tmp_path, text(), text(step="ours"), text(**theirs))
     (tmp_path / "ours").write_bytes(text(step="ours"))
     words = [sys.executable, "-I", "-S", str(DRIVER), "base", "ours", "theirs", "7", PATH]
-    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], cwd=tmp_path, timeout=60)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *words], cwd=tmp_path, timeout=60
+    )
     assert done.returncode == usual.code == code
     assert (tmp_path / "ours").read_bytes() == usual.merged
 
@@ -130,7 +165,11 @@ UNREADABLE = {
 def test_what_is_not_json_goes_to_gits_text_merge_and_both_sides_stay_on_disk(
     tmp_path: Path, kind: str, side: str
 ) -> None:
-    files = {"base": b'{\n  "base": 1\n}\n', "ours": b'{\n  "ours": 2\n}\n', "theirs": b'{\n  "theirs": 3\n}\n'}
+    files = {
+        "base": b'{\n  "base": 1\n}\n',
+        "ours": b'{\n  "ours": 2\n}\n',
+        "theirs": b'{\n  "theirs": 3\n}\n',
+    }
     files[side] = UNREADABLE[kind]
     ran = drive(tmp_path, files["base"], files["ours"], files["theirs"])
     assert ran.code == CONFLICT
@@ -153,7 +192,10 @@ def test_a_second_binary_conflict_does_not_overwrite_the_first(tmp_path: Path) -
     (tmp_path / ".checkpoints").mkdir()
     for content in (b"\x00one", b"\x00two"):
         drive(tmp_path, text(), text(step="ours"), content)
-    assert [(tmp_path / f"{PATH}.theirs{end}").read_bytes() for end in ("", "-2")] == [b"\x00one", b"\x00two"]
+    assert [(tmp_path / f"{PATH}.theirs{end}").read_bytes() for end in ("", "-2")] == [
+        b"\x00one",
+        b"\x00two",
+    ]
 
 
 def test_a_text_merge_that_is_clean_but_no_json_is_a_conflict(tmp_path: Path) -> None:
@@ -168,18 +210,26 @@ def test_a_text_merge_that_is_clean_but_no_json_is_a_conflict(tmp_path: Path) ->
 
 def test_a_hostile_path_and_value_are_shown_escaped(tmp_path: Path) -> None:
     ran = drive(
-        tmp_path, text(), text(step="\x1b[31m"), text(step="b\nc"), path="a\x1b[2Jb/.checkpoints/x.checkpoint.json"
+        tmp_path,
+        text(),
+        text(step="\x1b[31m"),
+        text(step="b\nc"),
+        path="a\x1b[2Jb/.checkpoints/x.checkpoint.json",
     )
     assert "\x1b" not in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["a", "b"], ["base", "ours", "theirs", "x", "p"], ["--what", "b", "o", "t", "7", "p"]]
+    "words",
+    [[], ["a", "b"], ["base", "ours", "theirs", "x", "p"], ["--what", "b", "o", "t", "7", "p"]],
 )
 def test_a_wrong_call_is_left_to_the_fallback(tmp_path: Path, words: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(DRIVER), *words], cwd=tmp_path, capture_output=True, timeout=60
+        [sys.executable, "-I", "-S", str(DRIVER), *words],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
     )
     assert done.returncode not in (CLEAN, CONFLICT)
     assert done.stdout == b""
@@ -188,7 +238,11 @@ def test_a_wrong_call_is_left_to_the_fallback(tmp_path: Path, words: list[str]) 
 
 def test_a_file_that_cannot_be_written_leaves_ours_as_it_was(tmp_path: Path) -> None:
     limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"]
-    for name, data in (("base", text()), ("ours", text(step="x")), ("theirs", text(progress_summary="y"))):
+    for name, data in (
+        ("base", text()),
+        ("ours", text(step="x")),
+        ("theirs", text(progress_summary="y")),
+    ):
         (tmp_path / name).write_bytes(data)
     words = [*limited, sys.executable, "-I", "-S", str(DRIVER), "base", "ours", "theirs", "7", PATH]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=60)
@@ -198,11 +252,20 @@ def test_a_file_that_cannot_be_written_leaves_ours_as_it_was(tmp_path: Path) -> 
 
 def test_a_full_disk_leaves_a_file_that_is_merged_as_text_as_it_was(tmp_path: Path) -> None:
     filler = "x" * 20_000
-    base, ours, theirs = (f'// {a}\n{{\n"x": "{filler}",\n"y": {b}\n}}\n'.encode() for a, b in ("aa", "ba", "ab"))
+    base, ours, theirs = (
+        f'// {a}\n{{\n"x": "{filler}",\n"y": {b}\n}}\n'.encode() for a, b in ("aa", "ba", "ab")
+    )
     for name, data in (("base", base), ("ours", ours), ("theirs", theirs)):
         (tmp_path / name).write_bytes(data)
     driver = [sys.executable, "-I", "-S", str(DRIVER), "base", "ours", "theirs", "7", "x.json"]
-    words = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *driver]  # a limit on file sizes stands for a full disk
+    # a limit on file sizes stands for a full disk
+    words = [
+        "sh",
+        "-c",
+        'ulimit -f 8; exec "$@"',
+        "sh",
+        *driver,
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=60)
     assert done.returncode != CLEAN
     assert (tmp_path / "ours").read_bytes() == ours
@@ -213,7 +276,10 @@ def test_a_full_disk_leaves_a_file_that_is_merged_as_text_as_it_was(tmp_path: Pa
 def test_a_clean_text_merge_of_what_was_never_json_is_clean_but_for_a_checkpoint(
     tmp_path: Path, path: str, code: int
 ) -> None:
-    base, ours, theirs = (f'// comment\n{{\n"a": {a},\n"k": 0,\n"l": 0,\n"b": {b}\n}}\n' for a, b in ("11", "21", "12"))
+    base, ours, theirs = (
+        f'// comment\n{{\n"a": {a},\n"k": 0,\n"l": 0,\n"b": {b}\n}}\n'
+        for a, b in ("11", "21", "12")
+    )
     ran = drive(tmp_path, base.encode(), ours.encode(), theirs.encode(), path=path)
     assert ran.code == code
     assert b'"a": 2' in ran.merged
@@ -224,9 +290,23 @@ def test_a_clean_text_merge_of_what_was_never_json_is_clean_but_for_a_checkpoint
 def test_the_driver_runs_from_a_place_with_spaces_and_quotes(tmp_path: Path) -> None:
     package = tmp_path / "it's a % place" / "checkpoint_git"
     shutil.copytree(DRIVER.parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    for name, data in (("base", text()), ("ours", text(step="x")), ("theirs", text(progress_summary="y"))):
+    for name, data in (
+        ("base", text()),
+        ("ours", text(step="x")),
+        ("theirs", text(progress_summary="y")),
+    ):
         (tmp_path / name).write_bytes(data)
-    words = [sys.executable, "-I", "-S", str(package / "driver.py"), "base", "ours", "theirs", "7", PATH]
+    words = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(package / "driver.py"),
+        "base",
+        "ours",
+        "theirs",
+        "7",
+        PATH,
+    ]
     assert subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=60).returncode == CLEAN
 
 
@@ -244,6 +324,13 @@ def test_a_named_schema_says_how_private_state_merges(tmp_path: Path) -> None:
 
 
 def test_a_private_schema_that_is_gone_costs_its_rules_only(tmp_path: Path) -> None:
-    ran = drive(tmp_path, text(), text(step="x"), text(progress_summary="y"), "--merge-schema", "/nowhere/schema.json")
+    ran = drive(
+        tmp_path,
+        text(),
+        text(step="x"),
+        text(progress_summary="y"),
+        "--merge-schema",
+        "/nowhere/schema.json",
+    )
     assert (ran.code, json.loads(ran.merged)["step"]) == (CLEAN, "x")
     assert "/nowhere/schema.json" in ran.stderr

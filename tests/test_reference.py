@@ -15,7 +15,9 @@ from conformance.judge import Answer, Vector, both_ways, judge
 STEPS = "steps"
 LEFT_OUT = ("law", "lines")
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="the second implementation needs Node.js")
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None, reason="the second implementation needs Node.js"
+)
 
 
 @needs_node
@@ -26,7 +28,12 @@ def test_the_second_implementation_answers_every_vector_as_expected() -> None:
 @needs_node
 @pytest.mark.deep
 def test_the_second_implementation_answers_every_vector_as_expected_both_ways() -> None:
-    assert find_faults([vector for profile in answered() for vector in both_ways(read_vectors(profile))]) == {}
+    assert (
+        find_faults(
+            [vector for profile in answered() for vector in both_ways(read_vectors(profile))]
+        )
+        == {}
+    )
 
 
 def test_its_readme_names_what_it_does_not_have() -> None:
@@ -59,7 +66,11 @@ def merge_with_reference(vectors: list[Vector]) -> dict[str, Answer]:
     """Return the answer for each vector's id, from one process."""
     script = str(HERE / "reference" / "vectors.js")
     done = subprocess.run(
-        ["node", script], input=json.dumps(vectors).encode(), capture_output=True, timeout=120, check=True
+        ["node", script],
+        input=json.dumps(vectors).encode(),
+        capture_output=True,
+        timeout=120,
+        check=True,
     )
 
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]

@@ -6,8 +6,11 @@ _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 
 def main(*, is_by_path: bool = False) -> int:
-    """Run the `checkpoint` command, as a process of its own. is_by_path: a hook started it, see app.main."""
-    # It lives for 50 ms, and needs no garbage collector: while modules are imported that takes 3 % of a run.
+    """Run the `checkpoint` command, as a process of its own. is_by_path: a hook started it, see
+    app.main.
+    """
+    # It lives for 50 ms, and needs no garbage collector: while modules are imported that takes 3 %
+    # of a run.
     gc.set_threshold(_MANY_OBJECTS)
     if type(__spec__.loader).__module__ == "zipimport":
         _refuse_zip()
@@ -17,7 +20,8 @@ def main(*, is_by_path: bool = False) -> int:
 
 
 def _refuse_zip() -> None:
-    # What is beside the code (schemas, templates, hooks) is read as files, and git starts the driver as one
+    # What is beside the code (schemas, templates, hooks) is read as files, and git starts the
+    # driver as one
     import sys
 
     way = "install it from its folder or address with `uv tool install` or `pipx install`"

@@ -1,4 +1,6 @@
-"""Run one command: find its verb, parse its arguments, render its outcome, and turn every error into an exit code."""
+"""Run one command: find its verb, parse its arguments, render its outcome, and turn every error
+into an exit code.
+"""
 
 import atexit
 import os
@@ -31,7 +33,8 @@ from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 NOT_STARTED = 4  # by its path: a package is missing, so a hook tries `checkpoint` on PATH
-BY_PATH = 10  # by its path, what is added to other codes, which a Python that fails to start cannot exit with
+# by its path, what is added to other codes, which a Python that fails to start cannot exit with
+BY_PATH = 10
 
 _DOCTOR = "checkpoint-doctor"
 _OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of their logs
@@ -39,22 +42,30 @@ _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 
 
 def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
-    """The `checkpoint` command. Without argv the process's own words are used, and it ends here; else the exit code.
+    """The `checkpoint` command. Without argv the process's own words are used, and it ends here;
+    else the exit code.
 
-    is_by_path: a hook started the package by its path, and asks by the exit code whether it started (BY_PATH).
+    is_by_path: a hook started the package by its path, and asks by the exit code whether it started
+    (BY_PATH).
     """
-    names = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git", _DOCTOR: _DOCTOR}
+    names = {
+        "git-checkpoint": "git checkpoint",
+        "__main__.py": "python -m checkpoint_git",
+        _DOCTOR: _DOCTOR,
+    }
     program = names.get(os.path.basename(sys.argv[0] if sys.argv else ""), "checkpoint")
     first = ["doctor"] if program == _DOCTOR else []
     if argv is not None:
         return _run_and_report([*first, *argv], program)
     if sys.getfilesystemencoding() != "utf-8" and "PYTHONUTF8" not in os.environ:
-        # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as two letters
+        # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as two
+        # letters
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
     code = _run_and_report([*first, *sys.argv[1:]], program, is_by_path=is_by_path)
     if is_by_path and code in (FINDINGS, COULD_NOT_RUN, BUG):
         code += BY_PATH
-    if getattr(atexit, "_ncallbacks", lambda: 1)():  # a library wants to be called at the end; not known: assume so
+    # a library wants to be called at the end; not known: assume so
+    if getattr(atexit, "_ncallbacks", lambda: 1)():
         return code
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # closed, or the reader is gone
@@ -70,11 +81,17 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     words = [*words[:at], *LONG_VERBS.get(words[at], words[at : at + 1]), *words[at + 1 :]]
     verb = words[at]
     if verb not in VERBS and verb not in SHORT_VERBS:
-        near = MEANT_VERBS.get(verb) or find_near(verb, [name for name, row in VERBS.items() if row.summary])
+        near = MEANT_VERBS.get(verb) or find_near(
+            verb, [name for name, row in VERBS.items() if row.summary]
+        )
         meant = f"did you mean {near}?" if near else ""
         shown = escape_controls(shorten(verb, 60))
         if verb in list_names(words):
-            after = words[at + 1 :] if VERBS.keys() & words[at + 1 : at + 2] else ["status", *words[at + 1 :]]
+            after = (
+                words[at + 1 :]
+                if VERBS.keys() & words[at + 1 : at + 2]
+                else ["status", *words[at + 1 :]]
+            )
             line = advise("write it as", *program.split(), *words[:at], after[0], verb, *after[1:])
             raise UsageError(f'"{shown}" is not a command but a checkpoint', line)
         lists = command(*program.split(), "--help", more=" lists the commands")
@@ -90,7 +107,10 @@ def _wants_json(words: list[str]) -> bool:
     # asked before anything is parsed, because parsing can fail
     words = words[: words.index("--")] if "--" in words else words
     pairs = zip(words, [*words, ""][1:], strict=True)
-    return any(word in ("--json", "--format=json") or (word, after) == ("--format", "json") for word, after in pairs)
+    return any(
+        word in ("--json", "--format=json") or (word, after) == ("--format", "json")
+        for word, after in pairs
+    )
 
 
 def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False) -> int:
@@ -102,7 +122,8 @@ def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False)
         _silence_stdout()
         return CLEAN
     except KeyboardInterrupt:
-        if _find_error_renderer(words) is not None or _wants_json(words):  # a person knows what the keys did
+        # a person knows what the keys did
+        if _find_error_renderer(words) is not None or _wants_json(words):
             hint = "every file is either written completely or unchanged: check, then run it again"
             _report_error(words, CheckpointError("interrupted", hint))
         return INTERRUPTED
@@ -110,7 +131,9 @@ def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False)
         return _report_error(words, error)
     except OSError as error:  # one that no command expected, such as a full disk
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-        return _report_error(words, CheckpointError(f"{place}{error.strerror or error}", "fix that and try again"))
+        return _report_error(
+            words, CheckpointError(f"{place}{error.strerror or error}", "fix that and try again")
+        )
     except Exception as error:
         from checkpoint_git.disk.installation import find_missing
 
@@ -131,9 +154,13 @@ def _run(words: list[str], program: str) -> int:
         return CLEAN
     request = find_request(words, program)
     if not IS_POSIX and request.verb.partition(" ")[0] in POSIX_ONLY:
-        raise CheckpointError(f"`checkpoint {request.verb}` does not run on Windows yet", "run it in WSL")
+        raise CheckpointError(
+            f"`checkpoint {request.verb}` does not run on Windows yet", "run it in WSL"
+        )
     module = load_verb(request.verb)
-    args = parser.parse(request, module, parser.list_formats(request.verb, module, tuple(render.FORMATS)))
+    args = parser.parse(
+        request, module, parser.list_formats(request.verb, module, tuple(render.FORMATS))
+    )
     stdin, stdout, stderr = map(_stream, ("stdin", "stdout", "stderr"))
     asks = args.format == "text" and stdin.isatty() and stderr.isatty()
     cwd, now = _find_directory(args.directory), int(time.time())
@@ -151,7 +178,9 @@ def _run(words: list[str], program: str) -> int:
         outcome = outcome._replace(findings=type_hints(outcome.findings, invocation.cwd))
     if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
         _write_job_summary(request.verb, outcome, invocation)
-    screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
+    screen = read_screen(
+        invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet
+    )
     pieces = render.render_pieces(request.verb, outcome, args.format, screen)
     return _print_answer(Answer(_page(request.verb, args, pieces, invocation), outcome.code))
 
@@ -180,7 +209,10 @@ def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> N
             with open(path, "ab") as page:
                 page.write(cut_page(text.encode("utf-8", "replace"), page.tell()))
         except OSError as error:
-            _write(_stream("stderr"), f"checkpoint: the job's summary could not be written: {error.strerror}\n")
+            _write(
+                _stream("stderr"),
+                f"checkpoint: the job's summary could not be written: {error.strerror}\n",
+            )
 
 
 def _print_answer(answer: Answer) -> int:
@@ -191,7 +223,9 @@ def _print_answer(answer: Answer) -> int:
         _silence_stdout()
     except OSError as error:
         message = f"the output could not be written: {error.strerror or error}"
-        raise CheckpointError(message, "the command itself succeeded: check before you run it again") from None
+        raise CheckpointError(
+            message, "the command itself succeeded: check before you run it again"
+        ) from None
     if answer.warning:
         _write(_stream("stderr"), f"{escape_controls(answer.warning)}\n")
     return answer.code
@@ -203,7 +237,9 @@ def _find_directory(wished: str) -> str:
     except FileNotFoundError:
         raise CheckpointError("the current folder no longer exists", "go to another one") from None
     if wished and not os.path.isdir(directory):
-        raise CheckpointError(f"-C {escape_controls(wished)}: no such directory", "name a folder that exists")
+        raise CheckpointError(
+            f"-C {escape_controls(wished)}: no such directory", "name a folder that exists"
+        )
     return directory
 
 
@@ -245,7 +281,9 @@ def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointErr
     return getattr(module, "tell_error", None)
 
 
-def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
+def _report_error(
+    words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any
+) -> int:
     renderer = _find_error_renderer(words)
     if renderer is not None:
         answer = renderer(words, error)
@@ -257,7 +295,10 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
     from checkpoint_git.cli.render import json
 
     try:
-        _write(_stream("stdout"), json.write(json.make_error(_find_verb(words), error.message, error.hint, **more)))
+        _write(
+            _stream("stdout"),
+            json.write(json.make_error(_find_verb(words), error.message, error.hint, **more)),
+        )
     except OSError:
         _silence_stdout()
     return code
@@ -287,7 +328,9 @@ def _write_log(words: list[str], error: Exception) -> str | None:
     import tempfile
     import traceback
 
-    text = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n" + "".join(traceback.format_exception(error))
+    text = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n" + "".join(
+        traceback.format_exception(error)
+    )
     try:
         descriptor, path = tempfile.mkstemp(prefix="checkpoint-", suffix=".log")
         with open(descriptor, "wb") as stream:
@@ -304,7 +347,11 @@ def _answer_without_verb(words: list[str], program: str) -> str:
 
     if words[:1] == ["help"]:
         wanted = [word for word in words[1:] if not word.startswith("-")]
-        return help_text.show_topic(*wanted) if wanted else help_text.overview(program, "--all" in words)
+        return (
+            help_text.show_topic(*wanted)
+            if wanted
+            else help_text.overview(program, "--all" in words)
+        )
     for word in words:
         if word in ("-h", "--help"):
             return help_text.overview(program, "--all" in words)

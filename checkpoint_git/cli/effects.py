@@ -1,4 +1,6 @@
-"""What each command starts, connects to and writes: docs/promises.md shows it, and a test runs each one to see."""
+"""What each command starts, connects to and writes: docs/promises.md shows it, and a test runs each
+one to see.
+"""
 
 from typing import NamedTuple
 
@@ -11,7 +13,8 @@ class Effects(NamedTuple):
     writes: str
 
 
-# Command, as it is typed, with the option that changes what it does. A test fails where a verb has no row.
+# Command, as it is typed, with the option that changes what it does. A test fails where a verb has
+# no row.
 EFFECTS = {
     "status": Effects("git, pager", "", "state"),
     "next": Effects("git, pager", "", "state"),
@@ -43,9 +46,13 @@ EFFECTS = {
     "resolve": Effects("git, filters, hooks", "", "checkpoints, state, index, objects"),
     "merge-file": Effects("", "", "files, checkpoints"),
     "audit": Effects("git, pager", "", ""),
-    "audit --fix": Effects("git, filters, hooks, signing, pager", "", "checkpoints, state, index, objects, refs"),
+    "audit --fix": Effects(
+        "git, filters, hooks, signing, pager", "", "checkpoints, state, index, objects, refs"
+    ),
     "audit --all": Effects("git, transport, pager", "remote", ""),
-    "sync": Effects("git, hooks, transport", "remote", "checkpoints, state, index, objects, refs, remote"),
+    "sync": Effects(
+        "git, hooks, transport", "remote", "checkpoints, state, index, objects, refs, remote"
+    ),
     "sync --status": Effects("git", "", ""),
     "ci verify": Effects("git, transport", "remote", ""),
     "ci merge": Effects("git, hooks, transport", "remote", "objects, refs, remote"),

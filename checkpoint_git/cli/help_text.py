@@ -13,14 +13,22 @@ GROUPS = {
 }
 _TOPIC_NAMES = ("read", "write", "check", "merge", "state", "setup")
 # topic -> its commands
-TOPICS = {name: tuple([verb for verb, row in VERBS.items() if row.topic == name]) for name in _TOPIC_NAMES}
+TOPICS = {
+    name: tuple([verb for verb, row in VERBS.items() if row.topic == name]) for name in _TOPIC_NAMES
+}
 WIDTH = 100  # columns of a help at most, and if there is no terminal
 _EXAMPLES = ("", " next", ' add build "Write the first test"')
 
 
 def overview(program: str, every: bool = False) -> str:
-    lists = "".join(f"\n{title}:\n{_list(verbs)}" for title, verbs in (TOPICS if every else GROUPS).items())
-    more = "" if every else f"More: {program} help --all, or {program} help TOPIC: {', '.join(TOPICS)}\n"
+    lists = "".join(
+        f"\n{title}:\n{_list(verbs)}" for title, verbs in (TOPICS if every else GROUPS).items()
+    )
+    more = (
+        ""
+        if every
+        else f"More: {program} help --all, or {program} help TOPIC: {', '.join(TOPICS)}\n"
+    )
     text = (
         f"usage: {program} [COMMAND] [OPTIONS]\n\n"
         "Checkpoints of long-running work in a git repository. Without a command: status.\n"
@@ -54,7 +62,9 @@ def read_page(verb: str, sub_verb: str = "") -> Page:
 
 
 def read_pages(verb: str) -> list[Page]:
-    """Return the command's own page, made of HELP in its module, then those of its sub-verbs, from SUB_HELP."""
+    """Return the command's own page, made of HELP in its module, then those of its sub-verbs, from
+    SUB_HELP.
+    """
     module = load_verb(verb)
     own = _split_page("", module.HELP)
     pages = [_split_page(head, text) for head, text in getattr(module, "SUB_HELP", {}).items()]
@@ -73,17 +83,24 @@ def _split_page(head: str, text: str) -> Page:
     if "\n\nexit codes: " not in rest:
         rest, _, one = rest.partition("\n\nexit 1: ")
         clean = f"0 clean; 1 {one}" if one else "0 done"
-        rest += f"\n\nexit codes: {clean}; 2 could not run; 3 a bug in checkpoint-git; 130 interrupted"
+        rest += (
+            f"\n\nexit codes: {clean}; 2 could not run; 3 a bug in checkpoint-git; 130 interrupted"
+        )
     return Page(head, summary, title.lstrip("\n") + rest)
 
 
 def wrap(text: str, width: int) -> str:
-    """Fill prose, keep lists in columns. No command is broken: if a remark does not fit, all go below."""
+    """Fill prose, keep lists in columns. No command is broken: if a remark does not fit, all go
+    below.
+    """
     import re
     import textwrap
 
     def fill(paragraph: str) -> Iterator[str]:
-        rows = [re.fullmatch(r"( ++\S(?:\S| (?! ))*+ {2,}+)(\S.*)", line) or line for line in paragraph.split("\n")]
+        rows = [
+            re.fullmatch(r"( ++\S(?:\S| (?! ))*+ {2,}+)(\S.*)", line) or line
+            for line in paragraph.split("\n")
+        ]
         found = [row for row in rows if not isinstance(row, str)]
         is_narrow = any(len(row[0]) > width and len(row[1]) > width // 2 for row in found)
         for row in rows:
@@ -92,7 +109,9 @@ def wrap(text: str, width: int) -> str:
                 continue
             name, remark = ("      ", row[2]) if is_narrow else row.groups()
             yield from [row[1].rstrip()] * is_narrow
-            yield textwrap.fill(remark, width, initial_indent=name, subsequent_indent=" " * len(name))
+            yield textwrap.fill(
+                remark, width, initial_indent=name, subsequent_indent=" " * len(name)
+            )
 
     return "\n\n".join(
         "\n".join(fill(paragraph))

@@ -1,4 +1,6 @@
-"""Show more than a screen in the user's pager, found as git finds its own: GIT_PAGER, core.pager, PAGER, less."""
+"""Show more than a screen in the user's pager, found as git finds its own: GIT_PAGER, core.pager,
+PAGER, less.
+"""
 
 import subprocess
 from collections.abc import Sequence
@@ -23,7 +25,9 @@ def show_paged(text: str, height: int, invocation: Invocation) -> Sequence[str]:
     invocation.stdout.flush()
     env = {**_DEFAULTS, **invocation.env}
     try:
-        with subprocess.Popen(["sh", "-c", pager], cwd=invocation.cwd, env=env, stdin=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            ["sh", "-c", pager], cwd=invocation.cwd, env=env, stdin=subprocess.PIPE
+        ) as process:
             _feed(process, encode_text(text, invocation.stdout.encoding))
     except OSError:  # there is no shell
         return [text]

@@ -7,7 +7,14 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from checkpoint_git.cli.verbs import FORMER, LONG_VERBS, NESTED, PLAIN_FORMATS, SHORT_VERBS, WITH_FINDINGS
+from checkpoint_git.cli.verbs import (
+    FORMER,
+    LONG_VERBS,
+    NESTED,
+    PLAIN_FORMATS,
+    SHORT_VERBS,
+    WITH_FINDINGS,
+)
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import AnyHint, Hint, advise, command, join_hints
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
@@ -15,7 +22,9 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.version import __version__
 
-vars(argparse)["_"] = str  # else it imports locale, to look for translations that Python does not have
+vars(argparse)["_"] = (
+    str  # else it imports locale, to look for translations that Python does not have
+)
 
 
 class UsageError(CheckpointError):
@@ -40,7 +49,11 @@ def global_span(words: list[str], at: int) -> int:
     word = words[at]
     if word in _GLOBAL_VALUES:
         return 2
-    return int(word in _GLOBAL_FLAGS or word.startswith("--format=") or (word[:2] == "-C" and len(word) > 2))
+    return int(
+        word in _GLOBAL_FLAGS
+        or word.startswith("--format=")
+        or (word[:2] == "-C" and len(word) > 2)
+    )
 
 
 def find_verb_at(words: list[str]) -> int | None:
@@ -55,7 +68,9 @@ def find_verb_at(words: list[str]) -> int | None:
 
 
 def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
-    """(the verb whose module and page it is, a sub-verb that has its own or "", the words without that)."""
+    """(the verb whose module and page it is, a sub-verb that has its own or "", the words without
+    that).
+    """
     verb, at = LONG_VERBS.get(verb, [SHORT_VERBS.get(verb, verb)])[0], find_verb_at(words)
     if at is None:
         return verb, "", words
@@ -68,16 +83,18 @@ def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
 
 
 class _Parser(argparse.ArgumentParser):
-    # argparse with three changes: what it complains about goes through our door and is in our words, an option's value
-    # may be `--`, and the text of --help is read when it is asked for
+    # argparse with three changes: what it complains about goes through our door and is in our
+    # words, an option's value may be `--`, and the text of --help is read when it is asked for
     request: Request
     sub_verb = ""
     typed: str  # the program with its sub-verb
-    takers: Mapping[str, Sequence[str]]  # by an option's dest, the sub-verbs that take it; all take the others
+    # by an option's dest, the sub-verbs that take it; all take the others
+    takers: Mapping[str, Sequence[str]]
 
     @property
     def _get_validation_formatter(self) -> NoReturn:
-        # Python 3.14 tries each help as its option is added, and loads dataclasses for it: 10 ms of a command's 50
+        # Python 3.14 tries each help as its option is added, and loads dataclasses for it: 10 ms of
+        # a command's 50
         raise AttributeError
 
     def format_help(self) -> str:
@@ -88,23 +105,36 @@ class _Parser(argparse.ArgumentParser):
         width = help_text.read_width()
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
         usage = " ".join(self.format_usage().split())
-        self.usage = fill(usage, width, subsequent_indent=" " * 11, break_on_hyphens=False).removeprefix("usage: ")
+        self.usage = fill(
+            usage, width, subsequent_indent=" " * 11, break_on_hyphens=False
+        ).removeprefix("usage: ")
         page = help_text.read_page(self.request.verb, self.sub_verb)
-        self.description, self.epilog = help_text.wrap(page.summary, width), help_text.wrap(page.rest, width)
+        self.description, self.epilog = (
+            help_text.wrap(page.summary, width),
+            help_text.wrap(page.rest, width),
+        )
         return super().format_help()
 
     def format_usage(self) -> str:
-        """The options that may be left out are not named one by one, and choices are listed below."""
+        """The options that may be left out are not named one by one, and choices are listed
+        below.
+        """
         from checkpoint_git.cli.help_text import read_page
 
         for action in self._actions:
             if action.choices and not action.metavar and action.help != argparse.SUPPRESS:
                 action.help = f"{action.help}; one of {', '.join(action.choices)}"
                 action.metavar = action.dest.upper()
-        head = f"{self.prog} {read_page(self.request.verb, self.sub_verb).head}" if self.sub_verb else self.prog
+        head = (
+            f"{self.prog} {read_page(self.request.verb, self.sub_verb).head}"
+            if self.sub_verb
+            else self.prog
+        )
         actions = [action for action in self._actions if action.help != argparse.SUPPRESS]
         shown = [action for action in actions if action.required or not action.option_strings]
-        has_more = self.takers or len(actions) > len(shown) + len(self._action_groups[-1]._group_actions)
+        has_more = self.takers or len(actions) > len(shown) + len(
+            self._action_groups[-1]._group_actions
+        )
         formatter = self.formatter_class(prog=f"{head} [OPTIONS]" if has_more else head)
         formatter.add_usage(self.usage, shown, ())
         return formatter.format_help()
@@ -112,7 +142,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         meant, words = find_meant(message, list(self._option_string_actions)), self.request.words
         hint: AnyHint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split())
-        takes_name = [action.dest for action in self._actions if not action.option_strings][:1] == ["skill"]
+        takes_name = [action.dest for action in self._actions if not action.option_strings][:1] == [
+            "skill"
+        ]
         strange = message.partition("unrecognized arguments: ")[2].split(" ")[0]
         if takes_name and message.startswith(_UNKNOWN):
             hint = self._name_checkpoints()
@@ -120,7 +152,9 @@ class _Parser(argparse.ArgumentParser):
             hint = join_hints(hint, self._name_checkpoints())
         elif takes_name and self.takes_text() and strange in words:
             at = words.index(strange)
-            line = advise("if it is part of a text", *self.prog.split(), *words[:at], "--", *words[at:])
+            line = advise(
+                "if it is part of a text", *self.prog.split(), *words[:at], "--", *words[at:]
+            )
             hint = join_hints(hint, line) if meant else line
         raise UsageError(escape_controls(message), join_hints(hint, self._show_help()))
 
@@ -138,7 +172,11 @@ class _Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             *most, last = map(str, action.choices)
-            name = action.option_strings[0] if action.option_strings else str(action.metavar or action.dest).lower()
+            name = (
+                action.option_strings[0]
+                if action.option_strings
+                else str(action.metavar or action.dest).lower()
+            )
             shown = escape_controls(shorten(str(value), 60))
             near = find_near(str(value), [*most, last])
             hint = f"did you mean {near}?" if near else ""
@@ -146,7 +184,9 @@ class _Parser(argparse.ArgumentParser):
             raise UsageError(message, join_hints(hint, self._show_help()))
 
     def narrow(self, module: ModuleType) -> None:
-        """In a family of sub-verbs, keep the options of the one that the words name, and hide the others."""
+        """In a family of sub-verbs, keep the options of the one that the words name, and hide the
+        others.
+        """
         self.takers = getattr(module, "TAKERS", {})
         verbs = self._actions[0].choices or () if self.takers else ()
         words = iter(self.request.words)
@@ -160,7 +200,9 @@ class _Parser(argparse.ArgumentParser):
         self.typed = f"{self.prog} {self.sub_verb}".rstrip()
         needs = getattr(module, "NEEDS", {}).get(self.sub_verb, ())
         for action in self._actions:
-            takers = self.takers.get(action.dest, [self.sub_verb] if action.option_strings else [""])
+            takers = self.takers.get(
+                action.dest, [self.sub_verb] if action.option_strings else [""]
+            )
             action.help = action.help if self.sub_verb in takers else argparse.SUPPRESS
             action.required = action.required or action.dest in needs
 
@@ -177,14 +219,18 @@ class _Parser(argparse.ArgumentParser):
     def add_only_name(self, words: list[str]) -> list[str]:
         """Return the words with the name of the only checkpoint in front, where none is given.
 
-        One operand that is not nearly that name is a text or a number. With more of them the first may be the name of
-        a checkpoint that does not exist, so nothing is added.
+        One operand that is not nearly that name is a text or a number. With more of them the first
+        may be the name of a checkpoint that does not exist, so nothing is added.
         """
         known = list_names(words)
         operands = self._find_operands(words)
         positionals = [action for action in self._actions if not action.option_strings]
         is_complete = len(operands) > 1 or len(operands) == len(positionals)
-        if len(known) != 1 or is_complete or {"-h", "--help", "-V", "--version"}.intersection(words):
+        if (
+            len(known) != 1
+            or is_complete
+            or {"-h", "--help", "-V", "--version"}.intersection(words)
+        ):
             return words
         if operands and find_near(operands[0].casefold(), [known[0].casefold()]):
             return words
@@ -217,7 +263,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def find_meant(message: str, options: Sequence[str]) -> str:
-    """The option probably meant by the one that argparse does not know, "" for none. options: the verb's own."""
+    """The option probably meant by the one that argparse does not know, "" for none. options: the
+    verb's own.
+    """
     _, is_strange, rest = message.partition("unrecognized arguments: ")
     word = rest.split(" ")[0].split("=")[0] if is_strange else ""
     return _MEANT_OPTIONS.get(word) or (find_near(word, options) if word else "")
@@ -267,16 +315,27 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     add("-C", dest="directory", metavar="DIR", default="", help="run as if started in DIR")
     add("-q", "--quiet", action="store_true", help="show findings and errors only")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    add("-P", "--no-pager", action="store_true", help="no pager for more than a screen (core.pager, as git has it)")
-    add("-V", "--version", action="version", version=f"checkpoint {__version__}", help="show the version")
+    add(
+        "-P",
+        "--no-pager",
+        action="store_true",
+        help="no pager for more than a screen (core.pager, as git has it)",
+    )
+    add(
+        "-V",
+        "--version",
+        action="version",
+        version=f"checkpoint {__version__}",
+        help="show the version",
+    )
     add("-h", "--help", action="help", help="show this help")
     parser.narrow(module)
     return parser
 
 
 def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argparse.Namespace:
-    """Return a verb's arguments. A RAW verb gets the words that its parser cannot know as args.words, as
-    they were typed.
+    """Return a verb's arguments. A RAW verb gets the words that its parser cannot know as
+    args.words, as they were typed.
     """
     parser = build_parser(request, module, formats)
     if getattr(module, "RAW", False):
@@ -294,12 +353,16 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
 
 
 def _parse_words(parser: _Parser, words: list[str], sentences: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments; operands may come between options. sentences: the options that take a text."""
+    """Return the arguments; operands may come between options. sentences: the options that take a
+    text.
+    """
     args, rest = parser.parse_known_args(words)
     if not rest and any(action.nargs == "*" for action in parser._actions):
         # Python 3.15 gives such an argument what follows an option, too: then it is no other text
         pairs = zip(words, words[2:], strict=False)
-        rest = [word for option, word in pairs if option[2:] in sentences and not word.startswith("-")]
+        rest = [
+            word for option, word in pairs if option[2:] in sentences and not word.startswith("-")
+        ]
     if not rest:
         return args
     if any(word.startswith("-") for word in rest):
@@ -314,7 +377,8 @@ def _parse_words(parser: _Parser, words: list[str], sentences: Sequence[str]) ->
 def _lack_quotes(texts: list[Any], words: list[str]) -> bool:
     """Return whether a text may lack quotes, so that other words of the line belong to it.
 
-    The value of an option that has a space in it was quoted; behind another, the word may be a part of it.
+    The value of an option that has a space in it was quoted; behind another, the word may be a part
+    of it.
     """
     if any(isinstance(text, list) for text in texts):
         return True
@@ -323,13 +387,17 @@ def _lack_quotes(texts: list[Any], words: list[str]) -> bool:
 
 
 def _check_name(parser: _Parser, skill: str | None, known: list[str]) -> None:
-    """Raise UsageError for the name of no checkpoint, where there are some: it may be a part of the text."""
+    """Raise UsageError for the name of no checkpoint, where there are some: it may be a part of the
+    text.
+    """
     if skill and known and skill not in known:
         parser.error(f"{_UNKNOWN} {shorten(skill, 60)}")
 
 
 def _parse_raw(parser: _Parser, typed: list[str]) -> argparse.Namespace:
-    """Return the arguments of a verb whose words, but for NAME and the options of every verb, are its own."""
+    """Return the arguments of a verb whose words, but for NAME and the options of every verb, are
+    its own.
+    """
     options, words = _split_raw(typed)
     skill = next((word for word in words if not word.startswith("-")), None)
     before = words[: words.index(skill)] if skill is not None else []

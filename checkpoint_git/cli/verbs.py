@@ -1,4 +1,6 @@
-"""The table of verbs, made of the tools' own and the protocols' rows: the command line and its completion read it."""
+"""The table of verbs, made of the tools' own and the protocols' rows: the command line and its
+completion read it.
+"""
 
 from importlib import import_module
 from types import ModuleType
@@ -9,10 +11,22 @@ from checkpoint_git.protocols.registry import PROTOCOLS
 _FIRST = {"status": ("tools.status.verb", "all work, and the decisions that wait for you", "read")}
 _TOOLS = {
     "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit", "check"),
-    "doctor": ("tools.doctor.verb", "compare checkpoints with history, files and the installation", "check"),
+    "doctor": (
+        "tools.doctor.verb",
+        "compare checkpoints with history, files and the installation",
+        "check",
+    ),
     "diff": ("tools.diff.verb", "what changed, one line per value", "read"),
-    "report": ("tools.report.verb", "all work on one HTML page: board, decisions, drift, timeline", "read"),
-    "resolve": ("tools.merges.resolve", "resolve the conflicts of a merge, and stage what is clean", "merge"),
+    "report": (
+        "tools.report.verb",
+        "all work on one HTML page: board, decisions, drift, timeline",
+        "read",
+    ),
+    "resolve": (
+        "tools.merges.resolve",
+        "resolve the conflicts of a merge, and stage what is clean",
+        "merge",
+    ),
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file", "merge"),
     "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated", "merge"),
     "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch", "merge"),
@@ -25,17 +39,27 @@ _TOOLS = {
 _LAST = {
     "schema": ("tools.setup.schema", "the JSON Schemas of our files", "check"),
     "prime": ("tools.session.prime", "brief an agent's new session", "setup"),
-    "session": ("tools.session.verb", "remind an agent to record progress before it stops", "setup"),
+    "session": (
+        "tools.session.verb",
+        "remind an agent to record progress before it stops",
+        "setup",
+    ),
     "mcp": ("mcp.verb", "serve the commands to agents as MCP tools", "setup"),
     "completion": ("cli.completion.shells", "print a shell completion script", "setup"),
-    "merge-driver": ("tools.hooks.merge_driver", "", ""),  # git calls it where the driver's own Python is gone
+    "merge-driver": (
+        "tools.hooks.merge_driver",
+        "",
+        "",
+    ),  # git calls it where the driver's own Python is gone
     "hook": ("tools.hooks.verb", "", ""),  # git's hooks call it: no summary, not listed
     "complete": ("cli.completion.complete", "", ""),  # the shells call it
 }
 
 
 class Verb(NamedTuple):
-    """module: imported only when the verb is called. summary: "" for a verb that is not listed, as topic is."""
+    """module: imported only when the verb is called. summary: "" for a verb that is not listed, as
+    topic is.
+    """
 
     module: str
     summary: str
@@ -43,7 +67,9 @@ class Verb(NamedTuple):
 
 
 def _list_verbs() -> dict[str, Verb]:
-    """Return the verbs in the order of --help: those of checkpoints come before those of the other tools."""
+    """Return the verbs in the order of --help: those of checkpoints come before those of the other
+    tools.
+    """
     first, *others = PROTOCOLS
     groups = [("checkpoint_git", _FIRST), (first.package, first.verbs), ("checkpoint_git", _TOOLS)]
     groups += [(row.package, row.verbs) for row in others]
@@ -69,7 +95,11 @@ NESTED = {"restore-point guard": "guard"}
 # former sub-verbs, which jobs and scripts still call -> the word for them now
 FORMER = {"audit explain": "--all", "ci premerge": "merge"}
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
-LONG_VERBS = {"list": ["status", "--short"], "ls": ["status", "--short"], "refs": ["show", "--tickets=all"]}
+LONG_VERBS = {
+    "list": ["status", "--short"],
+    "ls": ["status", "--short"],
+    "refs": ["show", "--tickets=all"],
+}
 LONG_VERBS["explain-merge"] = ["audit", "--all"]  # its former name
 _MEANT = {
     "update": "new create start save edit set write",
@@ -83,9 +113,16 @@ _MEANT = {
 }
 # what people type -> the command for it
 MEANT_VERBS = {word: verb for verb, words in _MEANT.items() for word in words.split()}
-MEANT_VERBS |= {"version": "--version", "open": "report", "merge": "resolve", "history": "log", "fix": "doctor"}
+MEANT_VERBS |= {
+    "version": "--version",
+    "open": "report",
+    "merge": "resolve",
+    "history": "log",
+    "fix": "doctor",
+}
 DEFAULT_VERB = "status"
-POSIX_ONLY = frozenset(("restore-point", "sync"))  # they rest on modes, links, groups of processes and select on pipes
+# they rest on modes, links, groups of processes and select on pipes
+POSIX_ONLY = frozenset(("restore-point", "sync"))
 PAGED = frozenset(("status", "next", "show", "log", "diff", "doctor", "validate", "audit"))
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")

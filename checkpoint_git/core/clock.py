@@ -14,13 +14,19 @@ DAY = 86_400
 
 
 def read_instant(text: object) -> "tuple[int, str] | None":
-    """Return an RFC 3339 timestamp as (seconds since 1970 in UTC, decimals), None for anything else.
+    """Return an RFC 3339 timestamp as (seconds since 1970 in UTC, decimals), None for anything
+    else.
 
-    The decimals have no trailing zeros. Results compare as the instants do: the decimals are text, so
-    no precision is lost. A leap second (:60) is the instant one second after :59. A timestamp without
-    an offset is None.
+    The decimals have no trailing zeros. Results compare as the instants do: the decimals are text,
+    so no precision is lost. A leap second (:60) is the instant one second after :59. A timestamp
+    without an offset is None.
     """
-    if not isinstance(text, str) or len(text) < 20 or not text.isascii() or not _has_separators(text):
+    if (
+        not isinstance(text, str)
+        or len(text) < 20
+        or not text.isascii()
+        or not _has_separators(text)
+    ):
         return None
     fraction, offset = "", text[19:]
     if text[19] == ".":
@@ -57,16 +63,24 @@ def _is_offset(text: str) -> bool:
 def _count_seconds(moment: "datetime") -> int:
     offset = moment.utcoffset()
     past = 0 if offset is None else offset.days * DAY + offset.seconds
-    seconds: int = (moment.toordinal() - _EPOCH) * DAY + moment.hour * HOUR + moment.minute * MINUTE + moment.second
+    seconds: int = (
+        (moment.toordinal() - _EPOCH) * DAY
+        + moment.hour * HOUR
+        + moment.minute * MINUTE
+        + moment.second
+    )
     return seconds - past
 
 
 def read_loose_instant(text: object) -> "tuple[int, str] | None":
-    """Also other forms of ISO 8601: +0000, without seconds or without an offset, which is taken for UTC then."""
+    """Also other forms of ISO 8601: +0000, without seconds or without an offset, which is taken for
+    UTC then.
+    """
     instant = read_instant(text)
     if instant is not None or not isinstance(text, str) or not 10 <= len(text) <= 40:
         return instant
-    if (text[11:13] if text[4] == "-" else text[9:11]) == "24":  # Python 3.14 reads that hour as the next day
+    # Python 3.14 reads that hour as the next day
+    if (text[11:13] if text[4] == "-" else text[9:11]) == "24":
         return None
     try:
         moment = datetime.fromisoformat(text)
@@ -76,8 +90,17 @@ def read_loose_instant(text: object) -> "tuple[int, str] | None":
 
 
 def is_plain_instant(text: str) -> bool:
-    """In whole seconds, ending in Z: such texts sort as their instants do. A fifth of read_instant's time."""
-    if len(text) != 20 or text[19] != "Z" or text[10] != "T" or text[4] != "-" or text[7] != "-" or text[13] != ":":
+    """In whole seconds, ending in Z: such texts sort as their instants do. A fifth of
+    read_instant's time.
+    """
+    if (
+        len(text) != 20
+        or text[19] != "Z"
+        or text[10] != "T"
+        or text[4] != "-"
+        or text[7] != "-"
+        or text[13] != ":"
+    ):
         return False
     try:
         datetime.fromisoformat(text)
@@ -87,7 +110,9 @@ def is_plain_instant(text: str) -> bool:
 
 
 def write_instant(seconds: int) -> str:
-    """What is before the year 1 or after 9999 becomes their first or last second: commits come from any year."""
+    """What is before the year 1 or after 9999 becomes their first or last second: commits come from
+    any year.
+    """
     days, rest = divmod(min(max(seconds, _FIRST), _LAST), DAY)
     hour, rest = divmod(rest, HOUR)
     minute, second = divmod(rest, MINUTE)

@@ -1,8 +1,9 @@
-"""Finding codes: what each says, how bad it is at worst, which command reports it, and what to do about it.
+"""Finding codes: what each says, how bad it is at worst, which command reports it, and what to do
+about it.
 
-The codes of doctor checks are not here, unless another command reports them as worse: a check is one
-function, and its decorator has all of this. tools/doctor/catalog.py puts both together, and whatever lists
-codes reads that.
+The codes of doctor checks are not here, unless another command reports them as worse: a check is
+one function, and its decorator has all of this. tools/doctor/catalog.py puts both together, and
+whatever lists codes reads that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,8 @@ from checkpoint_git.core.finding import Level
 class Code(NamedTuple):
     """level: at worst. system: one of the five kinds of state, or what else it is about.
 
-    reporter: the command that reports it, the first of several. text: one line about the fault. remedy: what
-    the user does about it, "" if only the finding's hint knows.
+    reporter: the command that reports it, the first of several. text: one line about the fault.
+    remedy: what the user does about it, "" if only the finding's hint knows.
     """
 
     code: str
@@ -400,15 +401,54 @@ SIDE_BY_SIDE: Mapping[str, Sequence[str]] = {
         "resume/step-is-over",
         "drift/complete-but-moving",
     ),
-    "an action that is finished": ("drift/action-done", "drift/action-shipped", "skill/action-never-done"),
-    "not written for long": ("drift/stale-in-progress", "drift/stale-blocked", "workflow/stale", "memory/outdated"),
-    "a time in the future": ("skill/updated-in-future", "workflow/in-future", "pipeline/future", "memory/ahead"),
-    "a file that is not there": ("drift/file-missing", "workflow/output-missing", "pipeline/artifact-missing"),
-    "a file that changed since": ("drift/file-changed", "workflow/output-changed", "resume/commits-since"),
-    "the folder of the project": ("drift/project-dir", "skill/relative-project-dir", "resume/other-checkout"),
-    "a file that is too big": ("skill/file-too-big", "content/rotation-due", "skill/too-many-decisions"),
-    "a merge to resolve": ("merge/unresolved", "json/conflict-markers", "yaml/conflict-markers", "git/unmerged"),
-    "a committed record that changed": ("pipeline/append-only", "pipeline/changed", "pipeline/broken"),
+    "an action that is finished": (
+        "drift/action-done",
+        "drift/action-shipped",
+        "skill/action-never-done",
+    ),
+    "not written for long": (
+        "drift/stale-in-progress",
+        "drift/stale-blocked",
+        "workflow/stale",
+        "memory/outdated",
+    ),
+    "a time in the future": (
+        "skill/updated-in-future",
+        "workflow/in-future",
+        "pipeline/future",
+        "memory/ahead",
+    ),
+    "a file that is not there": (
+        "drift/file-missing",
+        "workflow/output-missing",
+        "pipeline/artifact-missing",
+    ),
+    "a file that changed since": (
+        "drift/file-changed",
+        "workflow/output-changed",
+        "resume/commits-since",
+    ),
+    "the folder of the project": (
+        "drift/project-dir",
+        "skill/relative-project-dir",
+        "resume/other-checkout",
+    ),
+    "a file that is too big": (
+        "skill/file-too-big",
+        "content/rotation-due",
+        "skill/too-many-decisions",
+    ),
+    "a merge to resolve": (
+        "merge/unresolved",
+        "json/conflict-markers",
+        "yaml/conflict-markers",
+        "git/unmerged",
+    ),
+    "a committed record that changed": (
+        "pipeline/append-only",
+        "pipeline/changed",
+        "pipeline/broken",
+    ),
     "a checkpoint that git ignores": ("git/ignored", "git/checkpoints-ignored", "sync/ignored"),
     "history that this clone lacks": (
         "drift/history-partial",

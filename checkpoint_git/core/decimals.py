@@ -1,4 +1,6 @@
-"""Exact arithmetic on JSON's number tokens: a value is digits / 10 ** scale, both whole numbers, scale >= 0."""
+"""Exact arithmetic on JSON's number tokens: a value is digits / 10 ** scale, both whole numbers,
+scale >= 0.
+"""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -8,7 +10,9 @@ _MOST_DIGITS = 1_000
 
 
 def read_decimal(token: "Any") -> "tuple[int, int] | None":
-    """Return (digits, scale); None if it is not a number token, or has so many digits that arithmetic is an attack."""
+    """Return (digits, scale); None if it is not a number token, or has so many digits that
+    arithmetic is an attack.
+    """
     if type(token) is not bytes or len(token) > _MOST_DIGITS:
         return None
     mantissa, _, exponent = token.decode().lower().partition("e")

@@ -6,8 +6,9 @@ if TYPE_CHECKING:
 
 
 class CheckpointError(Exception):
-    """A command could not run at all; it exits with 2. message: what is wrong and where, one sentence. hint: what to
-    do now, or "". Trouble with the user's data is a Finding, which is returned, never raised.
+    """A command could not run at all; it exits with 2. message: what is wrong and where, one
+    sentence. hint: what to do now, or "". Trouble with the user's data is a Finding, which is
+    returned, never raised.
     """
 
     def __init__(self, message: str, hint: "AnyHint" = "") -> None:

@@ -9,10 +9,11 @@ LEVELS: tuple[Level, ...] = get_args(Level)  # the worst first
 
 
 class Finding(NamedTuple):
-    """code: stable and searchable, "room/what" ("skill/next-actions-empty"). path: the file, relative to the
-    repository or to the directory that holds .checkpoints, with "/" between its parts. where: a JSON Pointer
-    (RFC 6901), "" for the whole document. line and column count from 1; 0 means unknown. hint: what to do. cause: what
-    it has in common with others of its code, as words that a number goes before: "files moved: a/ -> b/".
+    """code: stable and searchable, "room/what" ("skill/next-actions-empty"). path: the file,
+    relative to the repository or to the directory that holds .checkpoints, with "/" between its
+    parts. where: a JSON Pointer (RFC 6901), "" for the whole document. line and column count from
+    1; 0 means unknown. hint: what to do. cause: what it has in common with others of its code, as
+    words that a number goes before: "files moved: a/ -> b/".
     """
 
     code: str
@@ -28,7 +29,9 @@ class Finding(NamedTuple):
     @property
     def place(self) -> str:
         """`path:line:column`, as far as they are known."""
-        return ":".join([self.path, *(str(number) for number in (self.line, self.column) if number)])
+        return ":".join(
+            [self.path, *(str(number) for number in (self.line, self.column) if number)]
+        )
 
 
 def has_errors(findings: list[Finding]) -> bool:

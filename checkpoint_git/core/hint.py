@@ -1,4 +1,6 @@
-"""What to do about a finding or an error, as a value: words, and commands as the words of a command line."""
+"""What to do about a finding or an error, as a value: words, and commands as the words of a command
+line.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -9,7 +11,9 @@ UNFILLED = "..."  # how a blank is shown; the verbs that write refuse it as a va
 
 
 class Blank(NamedTuple):
-    """What the user has to fill in. name: what belongs there, such as "the decision". sign: how it is shown."""
+    """What the user has to fill in. name: what belongs there, such as "the decision". sign: how it
+    is shown.
+    """
 
     name: str
     sign: str = UNFILLED
@@ -32,7 +36,9 @@ Argv: TypeAlias = tuple[Argument, ...]
 
 
 class Step(NamedTuple):
-    """One thing to do. text: in words. commands: run one after the other. more: words that follow the commands."""
+    """One thing to do. text: in words. commands: run one after the other. more: words that follow
+    the commands.
+    """
 
     text: str = ""
     commands: tuple[Argv, ...] = ()
@@ -74,7 +80,9 @@ AnyHint: TypeAlias = Hint | str  # a text is prose: it has no command
 
 
 def command(*argv: Argument, more: str = "") -> Hint:
-    """Return the hint that is nothing but a command. more: words after it, such as " shows them"."""
+    """Return the hint that is nothing but a command. more: words after it, such as " shows
+    them".
+    """
     return Hint(Step("", (argv,), more))
 
 
@@ -124,7 +132,9 @@ def change_words(hint: AnyHint, change: Callable[[Argument], Argument]) -> AnyHi
     if not isinstance(hint, Hint):
         return hint
     steps = [
-        step._replace(commands=tuple(tuple(change(word) for word in argv) for argv in step.commands))
+        step._replace(
+            commands=tuple(tuple(change(word) for word in argv) for argv in step.commands)
+        )
         for step in hint.steps
     ]
     return Hint(*steps)
@@ -139,7 +149,11 @@ def fill_blank(hint: AnyHint, wanted: Blank, value: str) -> AnyHint:
         if not isinstance(word, Word) or wanted not in word.parts:
             return word
         parts = tuple(value if part == wanted else part for part in word.parts)
-        return Word(parts) if any(isinstance(part, Blank) for part in parts) else write_word(Word(parts))
+        return (
+            Word(parts)
+            if any(isinstance(part, Blank) for part in parts)
+            else write_word(Word(parts))
+        )
 
     return change_words(hint, fill)
 
@@ -151,7 +165,9 @@ def change_texts(hint: AnyHint, change: Callable[[str], str]) -> AnyHint:
 
     def change_word(word: Argument) -> Argument:
         if isinstance(word, Word):
-            return Word(tuple(change(part) if isinstance(part, str) else part for part in word.parts))
+            return Word(
+                tuple(change(part) if isinstance(part, str) else part for part in word.parts)
+            )
         return word if isinstance(word, Blank) else change(word)
 
     steps = [step._replace(text=change(step.text), more=change(step.more)) for step in hint.steps]
@@ -162,7 +178,9 @@ def change_texts(hint: AnyHint, change: Callable[[str], str]) -> AnyHint:
 
 
 def write_hint(hint: AnyHint, write_commands: Callable[[Sequence[Argv]], str]) -> str:
-    """Return a hint as one text. write_commands: how commands are written that run one after the other."""
+    """Return a hint as one text. write_commands: how commands are written that run one after the
+    other.
+    """
     written = ""
     for step in steps_of(hint):
         if written:
@@ -216,7 +234,9 @@ def _quote(word: Argument) -> str:
 
     literal = "".join(part for part in word.parts if isinstance(part, str))
     if any(isinstance(part, Output) for part in word.parts) or _quote_text(literal) == literal:
-        return "".join(quote_word(part) if isinstance(part, str) else _quote_part(part) for part in word.parts)
+        return "".join(
+            quote_word(part) if isinstance(part, str) else _quote_part(part) for part in word.parts
+        )
     return _quote_text(write_word(word))
 
 

@@ -1,4 +1,6 @@
-"""Why a text is not JSON: a slow, careful second reading that finds the first fault and says where it is."""
+"""Why a text is not JSON: a slow, careful second reading that finds the first fault and says where
+it is.
+"""
 
 import json
 import re
@@ -68,7 +70,9 @@ def _read_scalar(text: str, at: int) -> int:
     if word and word.group() in _LITERALS:
         return word.end()
     if word and word.group() in _CONSTANTS:
-        raise Fault("json/not-a-number", f"{word.group()} is not JSON", at, "write null or a number")
+        raise Fault(
+            "json/not-a-number", f"{word.group()} is not JSON", at, "write null or a number"
+        )
     number = _NUMBER.match(text, at)
     if number:
         return number.end()
@@ -78,7 +82,11 @@ def _read_scalar(text: str, at: int) -> int:
 
 
 def _quoted(text: str, at: int) -> str:
-    return repr(escape_controls(shorten(text[at : at + 20].splitlines()[0] if text[at].strip() else text[at], 16)))
+    return repr(
+        escape_controls(
+            shorten(text[at : at + 20].splitlines()[0] if text[at].strip() else text[at], 16)
+        )
+    )
 
 
 def _read_string(text: str, at: int) -> int:
@@ -90,7 +98,9 @@ def _read_string(text: str, at: int) -> int:
         return end + 1
     if text[end] == "\\":
         raise _syntax(f"{text[end : end + 2]!r} is not a JSON escape", end)
-    raise _syntax("unescaped control character in a string", end, "write it as an escape, such as \\n")
+    raise _syntax(
+        "unescaped control character in a string", end, "write it as an escape, such as \\n"
+    )
 
 
 def _read_object(text: str, at: int, depth: int) -> int:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def parse_lines(text: str) -> Node:
-    """Return the list of a text's records. Raise JsonTextError for a line that is not one object or list.
+    """Return the list of a text's records. Raise JsonTextError for a line that is not one object or
+    list.
 
     Empty lines are allowed. The node begins at the first record and ends behind the last one.
     """
@@ -47,7 +48,9 @@ def _read_record(text: str, start: int, end: int) -> "Any":
         value = scan_tokens(line)
         refuse_depth(line, value)
     except JsonTextError as error:
-        raise JsonTextError(error.code, error.message, text, start + error.offset, error.hint) from None
+        raise JsonTextError(
+            error.code, error.message, text, start + error.offset, error.hint
+        ) from None
     if type(value) not in CONTAINERS:
         message = "a line of JSON Lines is an object or a list"
         raise JsonTextError("json/syntax", message, text, start)
@@ -65,7 +68,9 @@ def parse_any(text: str) -> Node:
 
 
 def begins_with_record(text: str) -> bool:
-    """Return whether the first line that is not empty is a record, so that the text is meant as JSON Lines."""
+    """Return whether the first line that is not empty is a record, so that the text is meant as
+    JSON Lines.
+    """
     start = skip_space(text, len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
     end = text.find("\n", start)
     try:

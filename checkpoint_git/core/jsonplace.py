@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from checkpoint_git.core.jsontext import BYTE_ORDER_MARK, read_string, scan_span, skip_space, split_pointer
+from checkpoint_git.core.jsontext import (
+    BYTE_ORDER_MARK,
+    read_string,
+    scan_span,
+    skip_space,
+    split_pointer,
+)
 
 
 def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
@@ -17,7 +23,10 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
     if wanted:
         _find_starts(text, start, wanted, (), starts)
     paths = [tuple(split_pointer(where)) for where in places]
-    offsets = [next(starts[path[:end]] for end in range(len(path), -1, -1) if path[:end] in starts) for path in paths]
+    offsets = [
+        next(starts[path[:end]] for end in range(len(path), -1, -1) if path[:end] in starts)
+        for path in paths
+    ]
     # each line is counted once
     found: dict[int, tuple[int, int]] = {}
     line, begins, last = 1, 0, 0
@@ -29,11 +38,18 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
     return [found[offset] for offset in offsets]
 
 
-# A tree of the whole text takes a hundred times its bytes, where it is made of little else than brackets.
+# A tree of the whole text takes a hundred times its bytes, where it is made of little else than
+# brackets.
 def _find_starts(
-    text: str, at: int, wanted: dict[str, Any], path: tuple[str, ...], starts: dict[tuple[str, ...], int]
+    text: str,
+    at: int,
+    wanted: dict[str, Any],
+    path: tuple[str, ...],
+    starts: dict[tuple[str, ...], int],
 ) -> int:
-    """Where the value at an offset ends; in `starts`, by path, where what is wanted of it begins, key and all."""
+    """Where the value at an offset ends; in `starts`, by path, where what is wanted of it begins,
+    key and all.
+    """
     opening, number = text[at], 0
     if not wanted or opening not in "{[":
         return scan_span(text, at)[1]

@@ -1,4 +1,6 @@
-"""JSON as text that must survive: strict reading, and a tree that knows where each value is in its source."""
+"""JSON as text that must survive: strict reading, and a tree that knows where each value is in its
+source.
+"""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +26,19 @@ CONTAINERS = (dict, list)
 LAZY_BELOW = 65_536  # characters
 _SPACE = " \t\n\r"
 _MARKERS = ("<<<<<<<", ">>>>>>>")
-_LONGEST_INTEGER = 4_000  # digits: int() refuses a text of more than 4,300 (sys.get_int_max_str_digits)
+_LONGEST_INTEGER = (
+    4_000  # digits: int() refuses a text of more than 4,300 (sys.get_int_max_str_digits)
+)
 
 
 class JsonTextError(Exception):
-    """Not JSON as we accept it. code: of a finding, "json/...". version: "base", "ours", "theirs" in a merge."""
+    """Not JSON as we accept it. code: of a finding, "json/...". version: "base", "ours", "theirs"
+    in a merge.
+    """
 
-    def __init__(self, code: str, message: str, text: str = "", offset: int = 0, hint: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, text: str = "", offset: int = 0, hint: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -40,15 +48,24 @@ class JsonTextError(Exception):
         self.version = ""
 
 
-# In the tree a number is its source token as bytes (b"1.0"), so that values are equal where the JSON is, numbers
-# compared as they are written. Positions are offsets in characters from 0; lines and columns count from 1.
+# In the tree a number is its source token as bytes (b"1.0"), so that values are equal where the
+# JSON is, numbers compared as they are written. Positions are offsets in characters from 0; lines
+# and columns count from 1.
 class Node:
-    """One value, its source text[start:end], and key_start, where its key's quote opens (start for what has no key)."""
+    """One value, its source text[start:end], and key_start, where its key's quote opens (start for
+    what has no key).
+    """
 
     __slots__ = ("_members", "end", "key_start", "start", "text", "value")
 
     def __init__(
-        self, text: str, key_start: int, start: int, end: int, value: "Any", members: "Members | bool"
+        self,
+        text: str,
+        key_start: int,
+        start: int,
+        end: int,
+        value: "Any",
+        members: "Members | bool",
     ) -> None:
         self.text = text
         self.key_start = key_start
@@ -76,9 +93,10 @@ class Node:
 _UNREAD = True
 
 
-# On git's hot path, so it needs the interpreter's C scanner (`_json`) alone. That makes values, not positions: where a
-# value ends is found by scanning it once more, and a container's members when they are asked for. An unsound text is
-# read again by core/jsonfault.py: the scanner's words do not help the user.
+# On git's hot path, so it needs the interpreter's C scanner (`_json`) alone. That makes values, not
+# positions: where a value ends is found by scanning it once more, and a container's members when
+# they are asked for. An unsound text is read again by core/jsonfault.py: the scanner's words do not
+# help the user.
 class _Settings:
     strict = True
     object_hook = None
@@ -111,7 +129,8 @@ def _read_integer(token: str) -> "int | float":
     return int(token) if len(token) < _LONGEST_INTEGER else float(token)
 
 
-# What a scanner raises on unsound text: SystemError on Python 3.11 while json.decoder is not loaded.
+# What a scanner raises on unsound text: SystemError on Python 3.11 while json.decoder is not
+# loaded.
 _FAULTS = (ValueError, StopIteration, SystemError, MemoryError, RecursionError)
 _USUAL_ENDS = ("\n", "", "\r\n")  # of a file
 
@@ -131,7 +150,9 @@ def decode(data: bytes) -> str:
     """A byte order mark stays as the first character. Raises JsonTextError."""
     if len(data) > MAX_BYTES:
         limit = MAX_BYTES // 1024 // 1024
-        raise JsonTextError("json/too-large", f"the file has {len(data)} bytes; the limit is {limit} MB")
+        raise JsonTextError(
+            "json/too-large", f"the file has {len(data)} bytes; the limit is {limit} MB"
+        )
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -139,7 +160,9 @@ def decode(data: bytes) -> str:
         message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             message = "the file is UTF-16 text, not UTF-8"
-        raise JsonTextError("json/not-utf8", message, before, len(before), "save the file as UTF-8") from None
+        raise JsonTextError(
+            "json/not-utf8", message, before, len(before), "save the file as UTF-8"
+        ) from None
 
 
 def load(text: str) -> "Any":
@@ -148,7 +171,8 @@ def load(text: str) -> "Any":
         value, end = _scan_plain(text, 0)
     except _FAULTS:
         value, end = None, -1
-    if end < 0 or text[end:] not in _USUAL_ENDS:  # it is broken, or odd, or has a number that int() refuses
+    # it is broken, or odd, or has a number that int() refuses
+    if end < 0 or text[end:] not in _USUAL_ENDS:
         value = _scan(_scan_long, text)
     refuse_depth(text, value)
     return value
@@ -214,7 +238,8 @@ def _too_deep(text: str, offset: int) -> JsonTextError:
 def refuse_depth(text: str, value: "Any") -> None:
     containers = text.count("{")
     at = text.find("[")
-    while at >= 0 and containers <= MAX_DEPTH:  # most texts have few: to find each is faster than to count them
+    # most texts have few: to find each is faster than to count them
+    while at >= 0 and containers <= MAX_DEPTH:
         containers += 1
         at = text.find("[", at + 1)
     if containers <= MAX_DEPTH:
@@ -232,8 +257,9 @@ def refuse_depth(text: str, value: "Any") -> None:
 
 
 def node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) -> Node:
-    # The scanner has accepted the text, and what follows relies on that. lazy is faster by far where few members are
-    # asked for; but each level scans again what is below it, so that large documents are read through at once.
+    # The scanner has accepted the text, and what follows relies on that. lazy is faster by far
+    # where few members are asked for; but each level scans again what is below it, so that large
+    # documents are read through at once.
     kind = type(value)
     if kind is str:
         return Node(text, key_start, start, scanstring(text, start + 1, True)[1], value, None)

@@ -1,4 +1,6 @@
-"""Writing a changed document: what did not change keeps its bytes, what is new takes the style around it."""
+"""Writing a changed document: what did not change keeps its bytes, what is new takes the style
+around it.
+"""
 
 from checkpoint_git.core.jsontext import CONTAINERS, Node, read_string, to_tokens
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Style:
-    """How a document is written: the line end, the indentation of a level, what is around a colon and a comma."""
+    """How a document is written: the line end, the indentation of a level, what is around a colon
+    and a comma.
+    """
 
     __slots__ = ("colon", "comma", "eol", "unit")
 
@@ -42,8 +46,8 @@ class Style:
 class Frame:
     """The text around the members of a container: before the first, between two, after the last.
 
-    inner: the indentation of the members, None for a container on one line. neighbours: the number of each member that
-    the source has, by id(); what is between two of them stays as it is.
+    inner: the indentation of the members, None for a container on one line. neighbours: the number
+    of each member that the source has, by id(); what is between two of them stays as it is.
     """
 
     __slots__ = ("first_gap", "gap", "inner", "last_gap", "neighbours")
@@ -56,15 +60,23 @@ class Frame:
         self.neighbours: dict[int, int] = {}
 
     def between(self, left: "Node | None", right: "Node | None") -> str:
-        """Return what is between two members of the written container. left, right: what they continue."""
+        """Return what is between two members of the written container. left, right: what they
+        continue.
+        """
         number = self.neighbours.get(id(left))
-        if left is None or right is None or number is None or self.neighbours.get(id(right)) != number + 1:
+        if (
+            left is None
+            or right is None
+            or number is None
+            or self.neighbours.get(id(right)) != number + 1
+        ):
             return self.gap
         return left.text[left.end : right.key_start]
 
 
 class Writer:
-    """Writes values into a document, the target. sources: other documents whose nodes it may have to write.
+    """Writes values into a document, the target. sources: other documents whose nodes it may have
+    to write.
 
     `lead` is the indentation of the line that a value begins on.
     """
@@ -75,7 +87,9 @@ class Writer:
         self.style = self._styles[id(target.text)] = Style(target)
 
     def frame_of(self, anchor: Node, like: "Node | None", lead: str) -> Frame:
-        """Return the frame of a container of the target. like: what to imitate where it is empty."""
+        """Return the frame of a container of the target. like: what to imitate where it is
+        empty.
+        """
         children = anchor.children
         if children:
             frame = self._read_frame(anchor, children)
@@ -133,12 +147,17 @@ class Writer:
         if style.unit == self.style.unit and style.eol == self.style.eol:
             return source.replace("\n" + lead_of(node), "\n" + lead)
         if type(node.value) is dict:
-            keys = [self.key_text(key, child) for key, child in zip(node.value, node.children, strict=True)]
+            keys = [
+                self.key_text(key, child)
+                for key, child in zip(node.value, node.children, strict=True)
+            ]
             return self._expanded(node.value, keys, node.children, lead)
         return self._expanded(node.value, None, node.children, lead)
 
     def value_text(self, value: "Any", lead: str) -> str:
-        """Return the text of a new value, a line for each member. value: may hold nodes; numbers are tokens."""
+        """Return the text of a new value, a line for each member. value: may hold nodes; numbers
+        are tokens.
+        """
         kind = type(value)
         if kind is Node:
             return self.node_text(value, lead)
@@ -149,7 +168,9 @@ class Writer:
             return self._expanded(value, None, value, lead)
         return scalar_text(value)
 
-    def _expanded(self, value: "Any", keys: "list[str] | None", members: "Sequence[Any]", lead: str) -> str:
+    def _expanded(
+        self, value: "Any", keys: "list[str] | None", members: "Sequence[Any]", lead: str
+    ) -> str:
         opening, closing = brackets_of(value)
         if not value:
             return opening + closing
@@ -212,7 +233,8 @@ def render(value: "Any") -> str:
 
 
 def rewrite(node: Node, value: "Any") -> str:
-    """Return the document of `node`, its root, changed to hold a value whose numbers are tokens (jsontext.to_tokens).
+    """Return the document of `node`, its root, changed to hold a value whose numbers are tokens
+    (jsontext.to_tokens).
 
     What did not change keeps its source bytes; what did is written in the style around it.
     """
@@ -270,7 +292,9 @@ def _keeps_layout(node: "Node | None", value: "Any") -> bool:
 
 
 def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node | None, Any]]":
-    """Return each value with the item that it continues: equal ones first, from both ends, then in order."""
+    """Return each value with the item that it continues: equal ones first, from both ends, then in
+    order.
+    """
     shortest = min(len(members), len(values))
     head = 0
     while head < shortest and members[head].value == values[head]:
@@ -290,4 +314,6 @@ def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node
             if member is not None:
                 rest = rest[rest.index(member) + 1 :]
             continued.append(member)
-    return list(zip([*members[:head], *continued, *members[len(members) - tail :]], values, strict=True))
+    return list(
+        zip([*members[:head], *continued, *members[len(members) - tail :]], values, strict=True)
+    )

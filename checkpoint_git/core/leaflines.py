@@ -1,4 +1,6 @@
-"""A document as people compare it: one line a leaf, rows named by their id, keys in one stable order."""
+"""A document as people compare it: one line a leaf, rows named by their id, keys in one stable
+order.
+"""
 
 from checkpoint_git.core.terminal_text import escape_controls
 
@@ -11,14 +13,17 @@ ROW_KEYS = ("id", "number", "sha", "text")
 
 
 def list_leaves(value: "Any", first: "Sequence[str]" = ()) -> "list[str]":
-    """Lines such as "progress_table[sprint-2].status: complete", without line ends; controls are escaped. value:
-    numbers may be tokens (bytes). first: keys of the document that come before the others, in this order; all others go
-    by the alphabet. An item of a list without an id is "[]", so that one more item is one more line and not a
-    renumbering of those after it.
+    """Lines such as "progress_table[sprint-2].status: complete", without line ends; controls are
+    escaped. value: numbers may be tokens (bytes). first: keys of the document that come before the
+    others, in this order; all others go by the alphabet. An item of a list without an id is "[]",
+    so that one more item is one more line and not a renumbering of those after it.
     """
     if isinstance(value, dict):
         order = {key: number for number, key in enumerate(first)}
-        value = {key: value[key] for key in sorted(value, key=lambda key: (order.get(key, len(order)), key))}
+        value = {
+            key: value[key]
+            for key in sorted(value, key=lambda key: (order.get(key, len(order)), key))
+        }
         lines = [line for key, member in value.items() for line in _leaves(key, member)]
     else:
         lines = list(_leaves("", value))

@@ -9,7 +9,9 @@ _STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
 
 
 def diff_lines(before: bytes, after: bytes, path: str) -> list[str]:
-    """Lines of a diff for `git apply`, without line ends. before: b"" for a new file. path: as in the header."""
+    """Lines of a diff for `git apply`, without line ends. before: b"" for a new file. path: as in
+    the header.
+    """
     if before == after:
         return []
     from difflib import unified_diff
@@ -24,6 +26,7 @@ def show_diff(lines: Iterable[str]) -> list[Line]:
 
 
 def _split(data: bytes) -> list[str]:
-    # what is behind the last line end is a line only where it is not empty; git's mark then belongs to it
+    # what is behind the last line end is a line only where it is not empty; git's mark then belongs
+    # to it
     *lines, rest = data.decode("utf-8", "replace").split("\n")
     return [*lines, f"{rest}\n{_UNENDED}"] if rest else lines

@@ -1,24 +1,32 @@
-"""Managed blocks: lines of ours inside somebody else's file, added and removed to the byte. Pure."""
+"""Managed blocks: lines of ours inside somebody else's file, added and removed to the byte.
+Pure.
+"""
 
 import re
 from typing import Literal, NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 
-# The first line may carry notes on what the file was before, so that removing the block can undo that too.
+# The first line may carry notes on what the file was before, so that removing the block can undo
+# that too.
 Note = Literal["new file", "new folder", "no newline before"]
 Comment = tuple[bytes, bytes]  # what begins and what ends a comment
 HASH: Comment = (b"# ", b"")
 MARKDOWN: Comment = (b"<!-- ", b" -->")
 
 _BEGIN = re.compile(
-    rb"^[ \t]*(?:#|<!--) >>> checkpoint-git(?: \(([a-z, ]+)\))? >>>(?: -->)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE
+    rb"^[ \t]*(?:#|<!--) >>> checkpoint-git(?: \(([a-z, ]+)\))? >>>(?: -->)?[ \t]*\r?(?:\n|\Z)",
+    re.MULTILINE,
 )
-_END = re.compile(rb"^[ \t]*(?:#|<!--) <<< checkpoint-git <<<(?: -->)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+_END = re.compile(
+    rb"^[ \t]*(?:#|<!--) <<< checkpoint-git <<<(?: -->)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE
+)
 
 
 class Block(NamedTuple):
-    """A block is data[start:end], both marker lines included. body: the lines between them, without any CR."""
+    """A block is data[start:end], both marker lines included. body: the lines between them, without
+    any CR.
+    """
 
     start: int
     end: int
@@ -37,7 +45,9 @@ def find_block(data: bytes) -> Block | None:
     begin, end = begins[0], ends[0]
     written = (begin[1] or b"").decode().split(", ")
     body = data[begin.end() : end.start()].replace(b"\r\n", b"\n")
-    return Block(begin.start(), end.end(), body, tuple(note for note in get_args(Note) if note in written))
+    return Block(
+        begin.start(), end.end(), body, tuple(note for note in get_args(Note) if note in written)
+    )
 
 
 def has_block(data: bytes) -> bool:
@@ -62,15 +72,19 @@ def put_block(
     indent: bytes = b"",
     comment: Comment = HASH,
 ) -> bytes:
-    """The file with a block that holds `body`, whole lines: in place of its earlier block, whose notes stay, or new.
-    at: where a new block goes, the start of a line; default: the end of the file. data: None makes a new file that
-    starts with `head`. indent: of the marker lines.
+    """The file with a block that holds `body`, whole lines: in place of its earlier block, whose
+    notes stay, or new. at: where a new block goes, the start of a line; default: the end of the
+    file. data: None makes a new file that starts with `head`. indent: of the marker lines.
     """
     if data is None:
         data, at, notes = head, None, ("new file", *notes)
     block = find_block(data)
     if block is not None:
-        return data[: block.start] + _render(data, body, block.notes, indent, comment) + data[block.end :]
+        return (
+            data[: block.start]
+            + _render(data, body, block.notes, indent, comment)
+            + data[block.end :]
+        )
     at = len(data) if at is None else at
     if at == 0 or data[at - 1 : at] == b"\n":
         return data[:at] + _render(data, body, notes, indent, comment) + data[at:]
@@ -99,7 +113,9 @@ def has_new_folder(data: bytes) -> bool:
     return block is not None and "new folder" in block.notes
 
 
-def _render(data: bytes, body: bytes, notes: tuple[Note, ...], indent: bytes, comment: Comment) -> bytes:
+def _render(
+    data: bytes, body: bytes, notes: tuple[Note, ...], indent: bytes, comment: Comment
+) -> bytes:
     written = f" ({', '.join(notes)})".encode() if notes else b""
     before, after = indent + comment[0], comment[1] + b"\n"
     begin, end = b">>> checkpoint-git" + written + b" >>>", b"<<< checkpoint-git <<<"

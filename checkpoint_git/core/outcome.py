@@ -1,4 +1,6 @@
-"""What goes into a command and what comes out of one: values that the command line makes and the report renders."""
+"""What goes into a command and what comes out of one: values that the command line makes and the
+report renders.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
@@ -8,13 +10,17 @@ from checkpoint_git.core.hint import AnyHint, Argv, steps_of
 from checkpoint_git.core.terminal_text import escape_controls
 
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
-Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]
+Glyph = Literal[
+    "", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"
+]
 
 SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID", "CODEX_THREAD_ID")
 
 
 class Invocation(NamedTuple):
-    """The world as a command may see it. now: seconds since 1970, UTC. interactive: a user can be asked."""
+    """The world as a command may see it. now: seconds since 1970, UTC. interactive: a user can be
+    asked.
+    """
 
     cwd: str
     env: Mapping[str, str]
@@ -31,7 +37,9 @@ class Invocation(NamedTuple):
 
     @property
     def height(self) -> int:
-        """Return the lines of the terminal that is written to, 0 for another stream and an unknown height."""
+        """Return the lines of the terminal that is written to, 0 for another stream and an unknown
+        height.
+        """
         if not self.stdout.isatty():
             return 0
         wished = self.env.get("LINES", "")
@@ -54,10 +62,11 @@ class Invocation(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it. glyph: a
-    sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: the blanks in
-    front of the later lines, when a terminal wraps it; 0: two more than the first has; -1: source, never wrapped.
-    hint: what to do, after the text, or alone if that is "".
+    """One line for a person, or one cell of a table. Text may come from a checkpoint: the report
+    escapes it. glyph: a sign in front, on terminals only. It never carries the meaning alone: the
+    text says the same. hang: the blanks in front of the later lines, when a terminal wraps it; 0:
+    two more than the first has; -1: source, never wrapped. hint: what to do, after the text, or
+    alone if that is "".
     """
 
     text: str
@@ -79,8 +88,8 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Columns for a person; every row has one cell a header. The report fits it to the width. firm: the columns that
-    are never made narrower. has_tail: the last column may be below its row.
+    """Columns for a person; every row has one cell a header. The report fits it to the width. firm:
+    the columns that are never made narrower. has_tail: the last column may be below its row.
     """
 
     headers: tuple[str, ...]
@@ -93,7 +102,9 @@ Block = Line | Table
 
 
 class Cause(NamedTuple):
-    """What several findings have in common. finding: speaks for all of them, without their files. files: as shown."""
+    """What several findings have in common. finding: speaks for all of them, without their files.
+    files: as shown.
+    """
 
     finding: Finding
     number: int
@@ -101,8 +112,9 @@ class Cause(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """The findings for a person: each entry with how many it stands for. command: shows every finding. causes: stand
-    for the entries, where a screen is too small for these. offer: what fixes several of them at once.
+    """The findings for a person: each entry with how many it stands for. command: shows every
+    finding. causes: stand for the entries, where a screen is too small for these. offer: what fixes
+    several of them at once.
     """
 
     entries: Sequence[tuple[Finding, int]]
@@ -112,9 +124,10 @@ class Digest(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """data: the JSON document of --json, to which the report adds schema_version, command and findings. blocks: the
-    same for a person, before the findings; summary: what is after them. exit_code: None means 1 when a finding is an
-    error, else 0. digest: as text, in place of the findings.
+    """data: the JSON document of --json, to which the report adds schema_version, command and
+    findings. blocks: the same for a person, before the findings; summary: what is after them.
+    exit_code: None means 1 when a finding is an error, else 0. digest: as text, in place of the
+    findings.
     """
 
     data: dict[str, Any]

@@ -1,4 +1,6 @@
-"""What the page of a report is made of, as values, and texts and addresses made fit to be shown on one."""
+"""What the page of a report is made of, as values, and texts and addresses made fit to be shown on
+one.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,14 +10,18 @@ from checkpoint_git.core.redact import redact
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 MAX_TEXT = 4_000  # letters of one text
-_LOOKED_AT = 2_000  # letters beyond them that are looked at, so that no secret is cut in two and missed
+_LOOKED_AT = (
+    2_000  # letters beyond them that are looked at, so that no secret is cut in two and missed
+)
 _LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:[/?#][!-~]*)?")
 
 Tone = Literal["", "good", "warn", "bad", "info", "dim"]
 
 
 class Section(NamedTuple):
-    """template: a path in the package, to the template whose macro of the anchor's name gets the values."""
+    """template: a path in the package, to the template whose macro of the anchor's name gets the
+    values.
+    """
 
     template: str
     anchor: str
@@ -26,8 +32,9 @@ class Section(NamedTuple):
 
 
 class PageParts(NamedTuple):
-    """title: the project's name. lead: what is new, in one line. facts, chips (text and tone): below the first
-    heading. sections: what matters now. details: what comes after what is out of date. notes: for the foot of the page.
+    """title: the project's name. lead: what is new, in one line. facts, chips (text and tone):
+    below the first heading. sections: what matters now. details: what comes after what is out of
+    date. notes: for the foot of the page.
     """
 
     title: str = ""
@@ -42,12 +49,18 @@ class PageParts(NamedTuple):
 def show(text: str, limit: int = MAX_TEXT) -> str:
     """Without secrets and control characters, and cut."""
     shown = redact(text[: limit + _LOOKED_AT])
-    return escape_controls(shorten(shown + ("..." if len(text) > limit + _LOOKED_AT else ""), limit), keep="\n")
+    return escape_controls(
+        shorten(shown + ("..." if len(text) > limit + _LOOKED_AT else ""), limit), keep="\n"
+    )
 
 
 def find_link(address: str) -> str:
     """The address where it can be a link: plain http(s) that holds no secret; else ""."""
-    return address if len(address) <= MAX_TEXT and _LINK.fullmatch(address) and show(address) == address else ""
+    return (
+        address
+        if len(address) <= MAX_TEXT and _LINK.fullmatch(address) and show(address) == address
+        else ""
+    )
 
 
 def words(value: Any) -> str:

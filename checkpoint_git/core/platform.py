@@ -1,6 +1,8 @@
-"""What POSIX has and Windows has not, each by one name that works on both, so that no other module asks.
+"""What POSIX has and Windows has not, each by one name that works on both, so that no other module
+asks.
 
-It is written for Windows and tried on a Python from which these parts were removed, not on Windows itself.
+It is written for Windows and tried on a Python from which these parts were removed, not on Windows
+itself.
 """
 
 import os
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     import subprocess
 
 # Flags of os.open; one that the platform does not have changes nothing.
-CLOSE_ON_EXEC: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0) | getattr(os, "O_BINARY", 0)
+CLOSE_ON_EXEC: int = (
+    getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0) | getattr(os, "O_BINARY", 0)
+)
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody writes is not waited for
 NO_TERMINAL: int = getattr(os, "O_NOCTTY", 0)
@@ -31,8 +35,8 @@ _QUERY_PROCESS = 0x1000
 
 
 def flock(descriptor: int, *, wait: bool) -> bool | None:
-    """Lock an open file until it is closed. Return whether it is locked now; None if the platform has no such lock.
-    Raises OSError, such as ENOLCK where the file system has none.
+    """Lock an open file until it is closed. Return whether it is locked now; None if the platform
+    has no such lock. Raises OSError, such as ENOLCK where the file system has none.
     """
     if fcntl is None:
         return None
@@ -84,7 +88,8 @@ def has_ended(process: str) -> bool:
     if not (process.isdecimal() and process.isascii()):
         return False
     if os.name == "nt":
-        return _has_ended_on_windows(int(process))  # there os.kill(number, 0) is Ctrl-C for a whole console
+        # there os.kill(number, 0) is Ctrl-C for a whole console
+        return _has_ended_on_windows(int(process))
     try:
         os.kill(int(process), 0)
     except ProcessLookupError:
@@ -100,19 +105,25 @@ def _has_ended_on_windows(process: int) -> bool:
     kernel = ctypes.windll.kernel32  # type: ignore[attr-defined] # Windows
     handle = kernel.OpenProcess(_QUERY_PROCESS, False, process)
     if not handle:
-        return bool(kernel.GetLastError() == 87)  # ERROR_INVALID_PARAMETER: no process has this number
+        # ERROR_INVALID_PARAMETER: no process has this number
+        return bool(kernel.GetLastError() == 87)
     code = ctypes.c_ulong()
     is_known = kernel.GetExitCodeProcess(handle, ctypes.byref(code))
     kernel.CloseHandle(handle)
     return bool(is_known) and code.value != _STILL_ACTIVE
 
 
-def spawn(words: Sequence[str], env: Mapping[str, str], streams: Sequence[int]) -> Callable[[], int]:
-    """Start a program with three descriptors as its stdin, stdout and stderr. Return what waits for its end and returns
-    its exit code, negative for a signal. Raises OSError. Quicker than subprocess, which is imported where it must be.
+def spawn(
+    words: Sequence[str], env: Mapping[str, str], streams: Sequence[int]
+) -> Callable[[], int]:
+    """Start a program with three descriptors as its stdin, stdout and stderr. Return what waits for
+    its end and returns its exit code, negative for a signal. Raises OSError. Quicker than
+    subprocess, which is imported where it must be.
     """
     if hasattr(os, "posix_spawnp"):
-        actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(streams)]
+        actions = [
+            (os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(streams)
+        ]
         process = os.posix_spawnp(words[0], list(words), env, file_actions=actions)
         return lambda: os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 

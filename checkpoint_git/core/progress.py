@@ -12,7 +12,9 @@ Tell = Callable[[str], None]
 
 @contextmanager
 def show_progress(invocation: Invocation) -> Iterator[Tell]:
-    """Each text replaces the one before it; at the end the line is cleared. Without a terminal nothing is shown."""
+    """Each text replaces the one before it; at the end the line is cleared. Without a terminal
+    nothing is shown.
+    """
 
     def tell(text: str) -> None:
         if invocation.interactive:

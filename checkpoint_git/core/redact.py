@@ -8,13 +8,16 @@ from checkpoint_git.core.secret_rules import find_rules
 HIDDEN = "[redacted]"
 
 _KEY_BLOCK = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)", re.DOTALL
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)",
+    re.DOTALL,
 )
 # "://", also as a JSON pointer and JSON in a text, once or twice, spell it
 _SLASHES = r"(?:(?<=://)|(?<=:~1~1)|(?<=:\\/\\/)|(?<=:\\\\/\\\\/))"
-# user:password@ and token@ of an address, also where a message cut it off, or in another; host and ssh's user stay
+# user:password@ and token@ of an address, also where a message cut it off, or in another; host and
+# ssh's user stay
 _ADDRESS = re.compile(
-    _SLASHES + r"(?:(?!git@|(?<=ssh://)[\w.-]{1,32}@)[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
+    _SLASHES
+    + r"(?:(?!git@|(?<=ssh://)[\w.-]{1,32}@)[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
     r"|[^\s/@:?#\"'<>\[]{0,100}:(?!\d)[^\s/@?#\"'<>]{1,400}?\.\.\.)"
     r"|(?<=%3[Aa]%2[Ff]%2[Ff])(?:[^\s/@?#\"'<>&%]|%(?!2[Ff]|40)){1,400}%40"
 )
@@ -24,8 +27,8 @@ _LOGIN = re.compile(
     r"@(?!localhost|127\.|\[::1|sha\d{3}:[0-9a-f]{16})",
     re.IGNORECASE,
 )
-# API_KEY=..., AccountKey: ..., Bearer ...: secrets where the value looks drawn at random and is neither called nor
-# asked for a member
+# API_KEY=..., AccountKey: ..., Bearer ...: secrets where the value looks drawn at random and is
+# neither called nor asked for a member
 _ASSIGNED = re.compile(
     r"((?:(?:api|access|account|auth|bot|client|encryption|master|private|secret)[-_]?(?:key|secret|token)(?:_base)?"
     r"|secret|password|passwd) ?[=:] ?\\?[\"']?|(?<![a-z])(?:bearer|basic) )"
@@ -33,7 +36,9 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 # what samples have in a secret's place
-_SAMPLE = re.compile(r"(.)\1{7}|example|placeholder|change_?me|your|^(?:password|passwd|secret|x+)$", re.IGNORECASE)
+_SAMPLE = re.compile(
+    r"(.)\1{7}|example|placeholder|change_?me|your|^(?:password|passwd|secret|x+)$", re.IGNORECASE
+)
 # password=..., "api_key": "...", --token ..., Authorization: Bearer ...
 _ANNOUNCED = re.compile(
     r"(?i)((?<![a-z])(?:[a-z0-9]{1,30}[-_.]){0,4}"
@@ -53,8 +58,8 @@ _BEARER = re.compile(r"(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9+/._~=-]{16,})")
 _RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{40,}")
 
 
-# It knows shapes, not meanings: a false alarm hides a word, a miss shows one, so the shapes are wide where a word is
-# announced as a secret and narrow where it is not.
+# It knows shapes, not meanings: a false alarm hides a word, a miss shows one, so the shapes are
+# wide where a word is announced as a secret and narrow where it is not.
 def redact(text: str) -> str:
     """What announces a secret, and hosts, stay."""
     if len(text) < 8:
@@ -63,16 +68,22 @@ def redact(text: str) -> str:
     for pattern in (_ANNOUNCED, _OPTION, _BEARER):
         text = pattern.sub(rf"\g<1>{HIDDEN}", text)
     # a hash and a name in small letters stay
-    return _RUN.sub(lambda run: HIDDEN if _is_random(run[0]) and not run[0].islower() else run[0], text)
+    return _RUN.sub(
+        lambda run: HIDDEN if _is_random(run[0]) and not run[0].islower() else run[0], text
+    )
 
 
 def hide_tokens(text: str) -> str:
-    """Only what has the shape of a key, a token or an address's password: nothing an agent has to know is lost."""
+    """Only what has the shape of a key, a token or an address's password: nothing an agent has to
+    know is lost.
+    """
     if "-----BEGIN" in text:
         text = _KEY_BLOCK.sub(HIDDEN, text)
     if "//" in text or "~1~1" in text or "\\/" in text or "%2" in text:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
-    text = _ASSIGNED.sub(lambda found: found[1] + HIDDEN if _is_random(found[2]) else found[0], text)
+    text = _ASSIGNED.sub(
+        lambda found: found[1] + HIDDEN if _is_random(found[2]) else found[0], text
+    )
     if "?" in text or "&" in text:
         text = _QUERY.sub(rf"\g<1>{HIDDEN}", text)
     for rule in find_rules(text):
@@ -90,7 +101,9 @@ def hide_tokens_in(value: Any) -> Any:
 
 
 def holds_secret(text: str) -> bool:
-    """Only what has the shape of a key, a token or a password: words that announce one are everywhere in code."""
+    """Only what has the shape of a key, a token or a password: words that announce one are
+    everywhere in code.
+    """
     shapes = [found[0] for rule in find_rules(text) for found in rule.find_all(text)]
     shapes += [found[2] for found in _ASSIGNED.finditer(text) if _is_random(found[2])]
     shapes += [found[2] for found in _LOGIN.finditer(text) if found[1].lower() != found[2].lower()]
@@ -98,8 +111,12 @@ def holds_secret(text: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Neither words nor a path nor a version nor a hash in capitals: digits in two places, or a long run."""
+    """Neither words nor a path nor a version nor a hash in capitals: digits in two places, or a
+    long run.
+    """
     is_joined = value.count("/") > 2 or sum(map(value.count, "-_/~+=")) > len(value) // 8
     is_worded = sum(map(len, re.findall("[A-Za-z][a-z]{3,}", value))) > len(value) // 3
-    is_mixed = len(re.findall("[0-9]+", value)) > (0 if len(value) >= 40 else 1) and value != value.upper()
+    is_mixed = (
+        len(re.findall("[0-9]+", value)) > (0 if len(value) >= 40 else 1) and value != value.upper()
+    )
     return is_mixed and not is_joined and not is_worded

@@ -1,4 +1,6 @@
-"""Pull requests and tickets as people name them in text, brought to one spelling; it knows no history and no files."""
+"""Pull requests and tickets as people name them in text, brought to one spelling; it knows no
+history and no files.
+"""
 
 import re
 from collections.abc import Callable
@@ -7,8 +9,8 @@ from typing import NamedTuple
 MAX_TEXT = 100_000  # characters looked at; nobody names a pull request behind them
 
 
-# The spellings: "#12" a pull request or an issue, "!12" a merge request, "ABC-123" a ticket; with a repository in
-# front, "owner/name#12", where the text named one.
+# The spellings: "#12" a pull request or an issue, "!12" a merge request, "ABC-123" a ticket; with a
+# repository in front, "owner/name#12", where the text named one.
 class Mention(NamedTuple):
     """text[start:end] is `reference`, in its spelling there."""
 
@@ -25,8 +27,9 @@ _URL_NUMBER = (
 )
 _URL_TICKET = r"/(?:browse|issues?|tickets?|story)/(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![\w-])"
 
-# Letters of languages that part words by blanks: beside others, such as Chinese, a reference begins and ends. Ranges
-# are short, and only words of either case, since long ones take `re` milliseconds. "_" ends emphasis, too.
+# Letters of languages that part words by blanks: beside others, such as Chinese, a reference begins
+# and ends. Ranges are short, and only words of either case, since long ones take `re` milliseconds.
+# "_" ends emphasis, too.
 _LETTERS = r"0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u058f"
 _NUMBER_END = rf"(?!_*[{_LETTERS}]|[.,]\d|-\d)"
 _NAMED = re.compile(
@@ -35,7 +38,8 @@ _NAMED = re.compile(
 )
 _SPOKEN = re.compile(
     rf"(?<![{_LETTERS}])(?<!\w_)(?<![/-])(?P<kind>(?i:PR|pull[ -]request|pull(?=/\d)|GH|MR|merge[ -]request))"
-    r"(?:[ -]|(?<=(?i:pull))/|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)" + _NUMBER_END
+    r"(?:[ -]|(?<=(?i:pull))/|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)"
+    + _NUMBER_END
 )
 _TICKET = re.compile(
     rf"(?<![_{_LETTERS}])(?<![/.#-])(?P<prefix>[A-Z][A-Z0-9]{{1,9}})-(?P<number>\d{{1,7}})"
@@ -70,20 +74,32 @@ _LONGEST_RANGE = 30
 
 
 def spell_ranges(text: str) -> str:
-    """A text of a checkpoint with every pull request of its lists and ranges: "PRs 17-19" is "PRs #17/18/19"."""
+    """A text of a checkpoint with every pull request of its lists and ranges: "PRs 17-19" is "PRs
+    #17/18/19".
+    """
     return re.sub(_RANGE, _spell_range, re.sub(_LISTED, _sign_numbers, text))
 
 
 def _sign_numbers(listed: re.Match[str]) -> str:
     sign = "#!"[listed[0][0] == "M"]
-    if not re.search(r"[#!]|\d\d| thr", listed[0]) or re.match(r"\D*\d \w+ \d of\b", listed.string[listed.start() :]):
+    if not re.search(r"[#!]|\d\d| thr", listed[0]) or re.match(
+        r"\D*\d \w+ \d of\b", listed.string[listed.start() :]
+    ):
         return listed[0]  # "PRs 2 and 3" are steps of a plan
-    return re.sub(r"(?<![\d#!])(?=\d)", sign, re.sub(r" ?[-\u2013\u2014] ?| (?:through|thru|to) ", "-", listed[0]))
+    return re.sub(
+        r"(?<![\d#!])(?=\d)",
+        sign,
+        re.sub(r" ?[-\u2013\u2014] ?| (?:through|thru|to) ", "-", listed[0]),
+    )
 
 
 def _spell_range(ends: re.Match[str]) -> str:
     between = range(int(ends["first"]), int(ends["last"]) + 1)
-    return f"{ends['sign']}{'/'.join(map(str, between))}" if 1 < len(between) <= _LONGEST_RANGE else ends[0]
+    return (
+        f"{ends['sign']}{'/'.join(map(str, between))}"
+        if 1 < len(between) <= _LONGEST_RANGE
+        else ends[0]
+    )
 
 
 def find_references(text: str) -> list[str]:
@@ -106,13 +122,17 @@ def _take(match: re.Match[str], references: list[str], found: list[Mention]) -> 
 
 
 def unqualify(reference: str, own: frozenset[str], *, any_owner: bool = False) -> str:
-    """A reference without the repository it names, where that is ours. own: what the remotes call this repository, see
-    repository_path; empty when unknown, and then every repository counts as ours. any_owner: only names are compared.
+    """A reference without the repository it names, where that is ours. own: what the remotes call
+    this repository, see repository_path; empty when unknown, and then every repository counts as
+    ours. any_owner: only names are compared.
     """
     at = max(reference.rfind("#"), reference.rfind("!"))
     named = f"/{repository_path(reference[:at])}" if at > 0 else ""
     if named and any_owner:
-        named, own = f"/{named.rpartition('/')[2]}", frozenset(f"/{one.rpartition('/')[2]}" for one in own)
+        named, own = (
+            f"/{named.rpartition('/')[2]}",
+            frozenset(f"/{one.rpartition('/')[2]}" for one in own),
+        )
     # a remote may be reached below another folder, or by a name without its owner
     is_own = any(f"/{one}".endswith(named) or named.endswith(f"/{one.lstrip('/')}") for one in own)
     return reference[at:] if named and (not own or is_own) else reference
@@ -141,23 +161,33 @@ def _read_spoken(match: re.Match[str]) -> list[str]:
 def _read_named(match: re.Match[str]) -> list[str]:
     repository = (match["repository"] or "").lower()
     before = match.string[max(match.start() - _WORDS_BEFORE, 0) : match.start()]
-    if not repository and before.lower().removesuffix(" ").removesuffix("-").removesuffix("s").endswith(_COUNTED):
+    if not repository and before.lower().removesuffix(" ").removesuffix("-").removesuffix(
+        "s"
+    ).endswith(_COUNTED):
         return []
     return [f"{repository}{match['sign']}{int(number)}" for number in _numbers(match)]
 
 
 def _read_ticket(match: re.Match[str]) -> list[str]:
     prefix = match["prefix"]
-    return [] if prefix in _NOT_TICKETS else [f"{prefix}-{int(number)}" for number in _numbers(match)]
+    return (
+        [] if prefix in _NOT_TICKETS else [f"{prefix}-{int(number)}" for number in _numbers(match)]
+    )
 
 
 def _numbers(match: re.Match[str]) -> list[str]:
     # 12 and 13 of "#12/13" and "#12/#13"
-    return [match["number"], *re.findall(r"\d+", match["more"])] if match["more"] else [match["number"]]
+    return (
+        [match["number"], *re.findall(r"\d+", match["more"])]
+        if match["more"]
+        else [match["number"]]
+    )
 
 
 # with signs, one of which is in every match of a pattern: most texts have few of them
-_READERS: tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], list[str]]], ...] = (
+_READERS: tuple[
+    tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], list[str]]], ...
+] = (
     (("://",), _URL, _read_url),
     (("",), _SPOKEN, _read_spoken),
     (("#", "!"), _NAMED, _read_named),

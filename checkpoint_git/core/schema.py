@@ -10,11 +10,14 @@ from checkpoint_git.core import jsontext
 MOST_ERRORS = 1_000  # that are explained of one document: a branch may bring one with millions
 
 Check = Callable[[Any], bool]
-Step = tuple[type | None, Check | None]  # the one type that a value must have, and what is asked of it beyond that
+# the one type that a value must have, and what is asked of it beyond that
+Step = tuple[type | None, Check | None]
 
 
 class Schema:
-    """A schema (draft 2020-12) and its quick check, each made when first asked for: most who need one need it alone."""
+    """A schema (draft 2020-12) and its quick check, each made when first asked for: most who need
+    one need it alone.
+    """
 
     def __init__(self, load_document: Callable[[], Any]) -> None:
         self._load_document = load_document
@@ -37,7 +40,9 @@ class Schema:
 
 
 class Mismatch(NamedTuple):
-    """message: jsonschema's words. where: JSON Pointer of the value or missing member. expected: by the keyword."""
+    """message: jsonschema's words. where: JSON Pointer of the value or missing member. expected: by
+    the keyword.
+    """
 
     where: str
     keyword: str
@@ -52,15 +57,18 @@ def load_schema(text: str) -> Schema:
 
 
 def is_surely_valid(schema: Schema, value: Any) -> bool:
-    """Return whether jsonschema, format checks off, surely accepts it. False means unsure: ask explain."""
+    """Return whether jsonschema, format checks off, surely accepts it. False means unsure: ask
+    explain.
+    """
     try:
         return schema.check(value)
     except (NotSureError, RecursionError):
         return False
 
 
-# The only owner of jsonschema, which costs ten times an interpreter's start and is imported only to explain a failure.
-# It knows no protocol. What make_check does not know makes it answer "not surely".
+# The only owner of jsonschema, which costs ten times an interpreter's start and is imported only to
+# explain a failure. It knows no protocol. What make_check does not know makes it answer "not
+# surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
     """In jsonschema's view (format checks off); [] if the value is valid."""
     found: list[Mismatch] = []
@@ -74,7 +82,15 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
                     missing = jsontext.join_pointer(where, name)
                     found.append(Mismatch(missing, "required", name, None, error.message))
         else:
-            found.append(Mismatch(where, str(error.validator), error.validator_value, error.instance, error.message))
+            found.append(
+                Mismatch(
+                    where,
+                    str(error.validator),
+                    error.validator_value,
+                    error.instance,
+                    error.message,
+                )
+            )
     return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
 
 
@@ -89,8 +105,11 @@ def _make_validator(schema: Schema) -> Any:
         from jsonschema import Draft202012Validator, ValidationError, validators
     from referencing import Registry
 
-    def find_in_items(validator: Any, items: Any, value: Any, parent: Mapping[str, Any]) -> Iterator[Any]:
-        # jsonschema takes 20 microseconds for an item that is right, and a file has room for a million
+    def find_in_items(
+        validator: Any, items: Any, value: Any, parent: Mapping[str, Any]
+    ) -> Iterator[Any]:
+        # jsonschema takes 20 microseconds for an item that is right, and a file has room for a
+        # million
         if not isinstance(items, dict) or "prefixItems" in parent:
             yield from Draft202012Validator.VALIDATORS["items"](validator, items, value, parent)
             return
@@ -99,9 +118,15 @@ def _make_validator(schema: Schema) -> Any:
             if not is_surely_valid(part, item):
                 yield from validator.descend(item, items, path=at)
 
-    def find_repeated(validator: Any, is_wanted: Any, value: Any, parent: Mapping[str, Any]) -> Iterator[Any]:
+    def find_repeated(
+        validator: Any, is_wanted: Any, value: Any, parent: Mapping[str, Any]
+    ) -> Iterator[Any]:
         # jsonschema compares each object with each
-        if is_wanted is True and isinstance(value, list) and len(set(map(_freeze, value))) < len(value):
+        if (
+            is_wanted is True
+            and isinstance(value, list)
+            and len(set(map(_freeze, value))) < len(value)
+        ):
             yield ValidationError("it has an item twice")
 
     own = {"items": find_in_items, "uniqueItems": find_repeated}
@@ -119,7 +144,18 @@ def _freeze(value: Any) -> Any:
 
 
 _ANNOTATIONS = frozenset(
-    ["$schema", "$id", "$comment", "$defs", "title", "description", "default", "examples", "deprecated", "format"]
+    [
+        "$schema",
+        "$id",
+        "$comment",
+        "$defs",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "format",
+    ]
 )
 _KEYWORDS = frozenset(
     (
@@ -142,7 +178,9 @@ class NotSureError(Exception):
 
 def make_check(document: Any) -> Check:
     """True only where jsonschema, format checks off, accepts the value. Raises NotSureError."""
-    return _join(*_Maker(document.get("$defs", {}) if isinstance(document, dict) else {}).make(document))
+    return _join(
+        *_Maker(document.get("$defs", {}) if isinstance(document, dict) else {}).make(document)
+    )
 
 
 def _refuse(value: Any) -> bool:
@@ -150,9 +188,13 @@ def _refuse(value: Any) -> bool:
 
 
 class _Members(dict[str, Step]):
-    """By name, each made when a value first has it: most values have few of those that a schema knows."""
+    """By name, each made when a value first has it: most values have few of those that a schema
+    knows.
+    """
 
-    def __init__(self, make: Callable[[Any], Step], schemas: Mapping[str, Any], others: Step) -> None:
+    def __init__(
+        self, make: Callable[[Any], Step], schemas: Mapping[str, Any], others: Step
+    ) -> None:
         super().__init__()
         self._make, self._schemas, self._others = make, schemas, others
 
@@ -163,8 +205,9 @@ class _Members(dict[str, Step]):
         return made
 
 
-# A schema becomes functions, and each value goes through those for its own type. None means what accepts
-# everything. Whoever holds a step asks for the type itself: a function that does would double the time.
+# A schema becomes functions, and each value goes through those for its own type. None means what
+# accepts everything. Whoever holds a step asks for the type itself: a function that does would
+# double the time.
 class _Maker:
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self._definitions = definitions
@@ -175,7 +218,11 @@ class _Maker:
             return None, None if schema else _refuse
         if not isinstance(schema, dict):
             raise NotSureError
-        known = {key: schema[key] for key in schema if key not in _ANNOTATIONS and not key.startswith("x-")}
+        known = {
+            key: schema[key]
+            for key in schema
+            if key not in _ANNOTATIONS and not key.startswith("x-")
+        }
         if not known.keys() <= _KEYWORDS:
             raise NotSureError
         if [*known] == ["$ref"]:
@@ -227,7 +274,10 @@ class _Maker:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise NotSureError
         required = frozenset(names)
-        schemas, patterns = _read_object(schema, "properties"), _read_object(schema, "patternProperties")
+        schemas, patterns = (
+            _read_object(schema, "properties"),
+            _read_object(schema, "patternProperties"),
+        )
         others = self.make(schema.get("additionalProperties", True))
         if patterns:
             return self._make_pattern_check(required, schemas, patterns, others)
@@ -240,17 +290,25 @@ class _Maker:
                 return False
             for name, member in value.items():
                 kind, inner = members[name]
-                if (kind is not None and type(member) is not kind) or (inner is not None and not inner(member)):
+                if (kind is not None and type(member) is not kind) or (
+                    inner is not None and not inner(member)
+                ):
                     return False
             return True
 
         return check
 
     def _make_pattern_check(
-        self, required: frozenset[str], schemas: Mapping[str, Any], patterns: Mapping[str, Any], others: Step
+        self,
+        required: frozenset[str],
+        schemas: Mapping[str, Any],
+        patterns: Mapping[str, Any],
+        others: Step,
     ) -> Check:
         members = {name: _join(*self.make(each)) for name, each in schemas.items()}
-        searches = [(_compile(pattern), _join(*self.make(each))) for pattern, each in patterns.items()]
+        searches = [
+            (_compile(pattern), _join(*self.make(each))) for pattern, each in patterns.items()
+        ]
         rest = _join(*others)
 
         def is_good(name: str, member: Any) -> bool:
@@ -258,13 +316,19 @@ class _Maker:
             found += [members[name]] if name in members else []
             return all(inner(member) for inner in (found or [rest]))
 
-        return lambda value: required <= value.keys() and all(is_good(*each) for each in value.items())
+        return lambda value: (
+            required <= value.keys() and all(is_good(*each) for each in value.items())
+        )
 
 
 def _join(kind: type | None, inner: Check | None) -> Check:
     if kind is None:
         return inner or (lambda value: True)
-    return (lambda value: type(value) is kind) if inner is None else lambda value: type(value) is kind and inner(value)
+    return (
+        (lambda value: type(value) is kind)
+        if inner is None
+        else lambda value: type(value) is kind and inner(value)
+    )
 
 
 def _find_allowed(
@@ -280,13 +344,17 @@ def _find_allowed(
     return frozenset((str,)) & (allowed or {str})
 
 
-def _choose(allowed: frozenset[type] | None, by_type: Mapping[type, Check], referred: Check | None) -> Step:
+def _choose(
+    allowed: frozenset[type] | None, by_type: Mapping[type, Check], referred: Check | None
+) -> Step:
     if allowed and len(allowed) == 1 and not referred:
         (kind,) = allowed
         return kind, by_type.get(kind)
 
     def check(value: Any) -> bool:
-        if (allowed is not None and type(value) not in allowed) or (referred is not None and not referred(value)):
+        if (allowed is not None and type(value) not in allowed) or (
+            referred is not None and not referred(value)
+        ):
             return False
         inner = by_type.get(type(value))
         return inner is None or inner(value)
@@ -302,7 +370,9 @@ def _make_text_check(schema: Mapping[str, Any], texts: "frozenset[str] | None") 
     if (least, most, search, texts) == (1, _NO_END, None, None):
         return bool
     return lambda value: (
-        least <= len(value) <= most and (search is None or bool(search(value))) and (texts is None or value in texts)
+        least <= len(value) <= most
+        and (search is None or bool(search(value)))
+        and (texts is None or value in texts)
     )
 
 
@@ -315,7 +385,8 @@ def _make_number_check(schema: Mapping[str, Any]) -> Check | None:
 
 def _compile(pattern: Any) -> Callable[[str], Any]:
     if isinstance(pattern, str) and pattern[:1] == "^" and pattern[1:].replace("_", "").isalnum():
-        return lambda text: text.startswith(pattern[1:])  # ours is such, and to compile it takes longer
+        # ours is such, and to compile it takes longer
+        return lambda text: text.startswith(pattern[1:])
     import re
 
     try:
@@ -340,7 +411,11 @@ def _read_types(schema: Mapping[str, Any]) -> list[str] | None:
     if "type" not in schema:
         return None
     names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) and name in _TYPES for name in names):
+    if (
+        not isinstance(names, list)
+        or not names
+        or not all(isinstance(name, str) and name in _TYPES for name in names)
+    ):
         raise NotSureError
     return names
 

@@ -1,7 +1,8 @@
 """What keys and tokens look like: one row for each shape that a vendor gives them.
 
-A row holds facts that vendors publish (how a token begins, how long it is, of which letters), and names where they
-stand. A shape that nothing announces, a long random text alone, has no row: hashes and identifiers look like that too.
+A row holds facts that vendors publish (how a token begins, how long it is, of which letters), and
+names where they stand. A shape that nothing announces, a long random text alone, has no row: hashes
+and identifiers look like that too.
 """
 
 import re
@@ -10,9 +11,9 @@ from typing import NamedTuple
 
 
 class SecretRule(NamedTuple):
-    """signs: fixed texts, of which every match has one. pattern: a regular expression that begins behind no letter or
-    digit. source: who describes the shape. is_word: a sign begins ordinary words too, so that a token of which a
-    message shows only the beginning is not recognized.
+    """signs: fixed texts, of which every match has one. pattern: a regular expression that begins
+    behind no letter or digit. source: who describes the shape. is_word: a sign begins ordinary
+    words too, so that a token of which a message shows only the beginning is not recognized.
     """
 
     name: str
@@ -31,7 +32,9 @@ class SecretRule(NamedTuple):
         return rf"{self.pattern}|(?:{begins})[A-Za-z0-9_.-]{{8,60}}\.\.\."
 
     def is_suspected(self, text: str) -> bool:
-        """Return whether the shape is anywhere, also behind a letter: in JSON that may belong to an escape."""
+        """Return whether the shape is anywhere, also behind a letter: in JSON that may belong to an
+        escape.
+        """
         return re.search(self.wide_pattern, text) is not None
 
     def find_all(self, text: str) -> "Iterator[re.Match[str]]":
@@ -39,7 +42,9 @@ class SecretRule(NamedTuple):
         return re.finditer(f"{_ALONE}(?:{self.pattern})", text)
 
     def hide(self, text: str, instead: str) -> str:
-        """Return the text with every token replaced, also one of which a message shows the beginning."""
+        """Return the text with every token replaced, also one of which a message shows the
+        beginning.
+        """
         return re.sub(f"{_ALONE}(?:{self.wide_pattern})", instead, text)
 
 

@@ -13,8 +13,9 @@ _BIDI_AND_INVISIBLE = frozenset(
 
 
 def escape_controls(text: str, keep: str = "") -> str:
-    """The text with every control character, bidirectional override and lone surrogate shown as an escape. keep:
-    control characters let through as they are, such as the newline where the caller lays out lines.
+    """The text with every control character, bidirectional override and lone surrogate shown as an
+    escape. keep: control characters let through as they are, such as the newline where the caller
+    lays out lines.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -33,7 +34,10 @@ def _shown(character: str) -> str:
 
 
 def quote_word(text: str) -> str:
-    if text.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() and text.isascii():
+    if (
+        text.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum()
+        and text.isascii()
+    ):
         return text
     from shlex import quote
 
@@ -63,5 +67,9 @@ def plural(count: int, word: str) -> str:
 
 
 def join_some(items: "Sequence[str]", most: int = 5, separator: str = ", ") -> str:
-    more = f"{separator if separator != ', ' else ' '}and {len(items) - most} more" if len(items) > most else ""
+    more = (
+        f"{separator if separator != ', ' else ' '}and {len(items) - most} more"
+        if len(items) > most
+        else ""
+    )
     return separator.join(items[:most]) + more

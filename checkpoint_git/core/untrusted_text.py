@@ -15,23 +15,42 @@ CLOSING = ">>>>> end of data"
 MARK = "| "
 
 _MOST_READ = 4  # letters looked at for each that is wanted
-_WORD = re.compile(r"[A-Za-z0-9_.+/=~:%-]{14,}")  # no token is shorter, nor what a message left of one
+# no token is shorter, nor what a message left of one
+_WORD = re.compile(r"[A-Za-z0-9_.+/=~:%-]{14,}")
 # before a value, in small letters: what core/redact looks for more closely
-_ASSIGNING = re.compile(r"(?:key|secret|token|_base|password|passwd|sig|signature) ?[=:]|(?:bearer|basic) ")
-_SLASHES = ("://", ":~1~1", "%3a%2f%2f")  # of an address, also in a JSON pointer and in another address
-_LOGIN_SIGNS = ("@", "%40", "...")  # of an address with a password; the dots where a message cut it off
+_ASSIGNING = re.compile(
+    r"(?:key|secret|token|_base|password|passwd|sig|signature) ?[=:]|(?:bearer|basic) "
+)
+# of an address, also in a JSON pointer and in another address
+_SLASHES = (
+    "://",
+    ":~1~1",
+    "%3a%2f%2f",
+)
+# of an address with a password; the dots where a message cut it off
+_LOGIN_SIGNS = (
+    "@",
+    "%40",
+    "...",
+)
 _ANNOUNCING = ("pass", "pwd", "secret", "token", "key", "credential", "sig", "bearer", "basic")
 
 
 def clean(text: str, limit: int) -> str:
-    """At most `limit` letters on one line, without control, format or invisible letters, tags made harmless. Unlike
-    terminal_text.escape_controls it leaves nothing of them: what reads it has no use for an escape.
+    """At most `limit` letters on one line, without control, format or invisible letters, tags made
+    harmless. Unlike terminal_text.escape_controls it leaves nothing of them: what reads it has no
+    use for an escape.
     """
     text = text[: limit * _MOST_READ]
     if not (text.isascii() and text.isprintable()):
-        hidden = {ord(letter): " " if letter.isspace() else None for letter in set(text) if not _is_shown(letter)}
+        hidden = {
+            ord(letter): " " if letter.isspace() else None
+            for letter in set(text)
+            if not _is_shown(letter)
+        }
         text = text.translate(hidden)
-    text = str(hide_secrets(text, text))  # only now: a letter that nobody sees may have been within a token
+    # only now: a letter that nobody sees may have been within a token
+    text = str(hide_secrets(text, text))
     text = " ".join(text.split()).replace(">>>", "\u203a\u203a\u203a")
     # what looks like a tag or like an end of the fence is written with other brackets
     return shorten(re.sub(r"<(?=[^\W\d_]|[/!?|<])", "\u2039", text) if "<" in text else text, limit)
@@ -48,7 +67,9 @@ def hide_secrets(value: Any, text: str) -> Any:
 
 def hide_in_value(text: str) -> str:
     """A text that a message quotes alone: what it announces as a password is hidden too."""
-    if not any(map(text.lower().__contains__, _ANNOUNCING)) and not may_hold_secret(text.encode("utf-8", "replace")):
+    if not any(map(text.lower().__contains__, _ANNOUNCING)) and not may_hold_secret(
+        text.encode("utf-8", "replace")
+    ):
         return text
     from checkpoint_git.core.redact import redact  # late: it compiles large patterns
 
@@ -77,7 +98,9 @@ def _hide_in(finding: Finding) -> Finding:
 
 
 def may_hold_secret(data: bytes) -> bool:
-    """Return False if surely nothing is that redact takes for a secret. data: a text, or JSON as it is written."""
+    """Return False if surely nothing is that redact takes for a secret. data: a text, or JSON as it
+    is written.
+    """
     text = data.decode("utf-8", "replace")
     if "\\u00" in text and any(f"\\u00{digit}" in text for digit in range(2, 8)):
         return True  # a letter is written as its number
@@ -96,8 +119,8 @@ def may_hold_secret(data: bytes) -> bool:
     return any(rule.is_suspected(words) for rule in find_rules(words))
 
 
-# It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot remove, and content
-# has no line ends, so that no content is outside the fence.
+# It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot
+# remove, and content has no line ends, so that no content is outside the fence.
 def quote(lines: Iterable[str]) -> list[str]:
     return [OPENING, *(f"{MARK}{line}" for line in lines), CLOSING]
 
@@ -108,5 +131,6 @@ def count_tokens(text: str) -> int:
 
 
 def _is_shown(letter: str) -> bool:
-    is_plain = letter.isprintable() and escape_controls(letter) == letter  # no format, no selector of a variant
+    # no format, no selector of a variant
+    is_plain = letter.isprintable() and escape_controls(letter) == letter
     return is_plain and letter != "\u2800" and not "\ufe00" <= letter <= "\ufe0f"

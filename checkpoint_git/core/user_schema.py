@@ -1,4 +1,6 @@
-"""A schema that a user wrote, as the judge of documents: nothing in it is fetched, and nothing can take forever."""
+"""A schema that a user wrote, as the judge of documents: nothing in it is fetched, and nothing can
+take forever.
+"""
 
 from checkpoint_git.core.jsontext import JsonTextError, split_pointer
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid
@@ -17,16 +19,20 @@ _ONE = (
 )  # fmt: skip
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
-# These accept a value because a schema in them refuses it, or choose by it: half of that schema would be another one.
+# These accept a value because a schema in them refuses it, or choose by it: half of that schema
+# would be another one.
 _EXACT = ("not", "if", "oneOf", "contains", "unevaluatedProperties", "unevaluatedItems")
-# A regular expression can take hours on a text that somebody else wrote. The rest names other documents.
+# A regular expression can take hours on a text that somebody else wrote. The rest names other
+# documents.
 _UNREAD = ("pattern", "$schema", "$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$vocabulary")
 
 
 def make_judge(schema: "dict[str, Any]") -> "Callable[[Any], list[str]]":
-    """Return what lists the places at which a document breaks a schema, as JSON Pointers; [] for a valid document.
+    """Return what lists the places at which a document breaks a schema, as JSON Pointers; [] for a
+    valid document.
 
-    schema, and the documents: numbers as tokens. The judge raises JsonTextError if the schema cannot be applied.
+    schema, and the documents: numbers as tokens. The judge raises JsonTextError if the schema
+    cannot be applied.
     """
     explain_document = make_explainer(schema)
     return lambda document: [mismatch.where for mismatch in explain_document(document)]
@@ -51,7 +57,9 @@ def to_numbers(value: "Any") -> "Any":
     """Return a value with Python numbers in place of tokens."""
     kind = type(value)
     if kind is bytes:
-        is_short_integer = len(value) < 4_000 and not (b"." in value or b"e" in value or b"E" in value)
+        is_short_integer = len(value) < 4_000 and not (
+            b"." in value or b"e" in value or b"E" in value
+        )
         return int(value) if is_short_integer else float(value)
     if kind is dict:
         return {key: to_numbers(child) for key, child in value.items()}

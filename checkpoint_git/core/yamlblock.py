@@ -14,8 +14,9 @@ _is_plain_key = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*").fullmatch
 
 
 def write_block(value: dict[str, Any]) -> str:
-    """A mapping as YAML text, ASCII, members in their order. Values: texts, integers, lists of these, mappings. The
-    same value gives the same text. Texts that a reader could take for something else are quoted.
+    """A mapping as YAML text, ASCII, members in their order. Values: texts, integers, lists of
+    these, mappings. The same value gives the same text. Texts that a reader could take for
+    something else are quoted.
     """
     return "".join(f"{line}\n" for line in _mapping_lines(value, ""))
 

@@ -1,4 +1,6 @@
-"""Single values of a YAML text changed, every other byte kept: comments, order, quotes, unknown keys."""
+"""Single values of a YAML text changed, every other byte kept: comments, order, quotes, unknown
+keys.
+"""
 
 import json
 import re
@@ -15,13 +17,15 @@ Value = str | list[str]
 Path = Sequence[str | int]
 
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9 _./()+-]*[A-Za-z0-9_./()+])?")
-_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))  # plain scalars that are not texts
+# plain scalars that are not texts
+_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
 
-# Each edit is made in the text and the result is read again: what differs from the wish in any value is refused.
+# Each edit is made in the text and the result is read again: what differs from the wish in any
+# value is refused.
 def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str:
-    """The text with values set, by their paths; what is missing above a value is made. A list may grow by
-    one at its end. Raises CheckpointError if a place cannot be changed safely.
+    """The text with values set, by their paths; what is missing above a value is made. A list may
+    grow by one at its end. Raises CheckpointError if a place cannot be changed safely.
     """
     wanted = {} if is_blank(text) else load(text)
     for path, value in changes.items():
@@ -32,7 +36,9 @@ def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str
     except YamlTextError:
         is_right = False
     if not is_right:
-        raise CheckpointError("the document cannot be changed safely: its form is unusual", "change it by hand")
+        raise CheckpointError(
+            "the document cannot be changed safely: its form is unusual", "change it by hand"
+        )
     return text
 
 
@@ -66,13 +72,17 @@ def _set(text: str, path: Path, value: Value) -> str:
         return f"{text}{lead}{_block(rest, value, 0)}"
     if not rest:
         return _replace(text, above, span, value)
-    if span.kind == "scalar" or (span.is_flow and text[span.start + 1 : span.end - 1].strip() == ""):
+    if span.kind == "scalar" or (
+        span.is_flow and text[span.start + 1 : span.end - 1].strip() == ""
+    ):
         old = text[span.start : span.end].strip()
         if old not in ("", "null", "~") and not span.is_flow:
             raise _cannot_change(above, "is a text in the document, not a group")
         return _put_text(text, span, old, _flow(rest, value))
     if span.is_flow:
-        return f"{text[: span.end - 1].rstrip()}, {_flow_members(rest, value)}{text[span.end - 1 :]}"
+        return (
+            f"{text[: span.end - 1].rstrip()}, {_flow_members(rest, value)}{text[span.end - 1 :]}"
+        )
     at = _line_after(text, span.end)
     lead = "" if text[at - 1 : at] == "\n" else "\n"
     return f"{text[:at]}{lead}{_block(rest, value, span.column)}{text[at:]}"
@@ -153,6 +163,13 @@ def _inline(value: Value, old: str = "", *, in_flow: bool = False) -> str:
     # on one line: plain where that is surely a text and the old one was plain too, else in quotes
     if isinstance(value, list):
         return f"[{', '.join(_inline(item, in_flow=True) for item in value)}]"
-    if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not in_flow:
+    if (
+        old[:1] not in ("'", '"')
+        and _PLAIN.fullmatch(value)
+        and value.lower() not in _WORDS
+        and not in_flow
+    ):
         return value
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")
+    return (
+        json.dumps(value, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")
+    )

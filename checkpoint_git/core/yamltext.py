@@ -1,4 +1,6 @@
-"""Untrusted YAML to values: no tags, no aliases, no second document, bounded. The only owner of the YAML library."""
+"""Untrusted YAML to values: no tags, no aliases, no second document, bounded. The only owner of the
+YAML library.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,9 +28,10 @@ class YamlTextError(Exception):
 
 
 class Span(NamedTuple):
-    """Where a value is in a text: from start to end, characters; end is that of the last text in it, so that no comment
-    behind it counts. column: of its start, from 0. kind: "scalar", "list" or "map". is_flow: written in brackets or
-    braces. at: line and column, from 1, of its key, else of itself.
+    """Where a value is in a text: from start to end, characters; end is that of the last text in
+    it, so that no comment behind it counts. column: of its start, from 0. kind: "scalar", "list" or
+    "map". is_flow: written in brackets or braces. at: line and column, from 1, of its key, else of
+    itself.
     """
 
     start: int
@@ -44,11 +47,15 @@ def decode(data: bytes) -> str:
     if len(data) > MAX_BYTES:
         raise YamlTextError("yaml/too-large", f"it has more than {MAX_BYTES} bytes")
     if b"\0" in data:
-        raise YamlTextError("yaml/syntax", "it contains a NUL byte", data.count(b"\n", 0, data.index(b"\0")) + 1)
+        raise YamlTextError(
+            "yaml/syntax", "it contains a NUL byte", data.count(b"\n", 0, data.index(b"\0")) + 1
+        )
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise YamlTextError("yaml/not-utf8", "it is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from None
+        raise YamlTextError(
+            "yaml/not-utf8", "it is not UTF-8 text", data.count(b"\n", 0, error.start) + 1
+        ) from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
@@ -57,7 +64,9 @@ def load(text: str) -> Any:
     marker = _MARKER.search(text)
     if marker:
         message = "it has conflict markers: two different records took one name"
-        raise YamlTextError("yaml/conflict-markers", message, text.count("\n", 0, marker.start()) + 1, 1)
+        raise YamlTextError(
+            "yaml/conflict-markers", message, text.count("\n", 0, marker.start()) + 1, 1
+        )
     return _build(text, None)
 
 
@@ -69,7 +78,9 @@ def find_spans(text: str) -> dict[str, Span]:
 
 
 def locate_all(text: str, wheres: Sequence[str]) -> list[tuple[int, int]]:
-    """Line and column, from 1, of the values at JSON Pointers; for one that is missing those of what should hold it."""
+    """Line and column, from 1, of the values at JSON Pointers; for one that is missing those of
+    what should hold it.
+    """
     spans, found = find_spans(text), []
     for where in wheres:
         while where not in spans and where:
@@ -99,13 +110,19 @@ def _document_events(text: str) -> Iterator[Any]:
         for event in parsed:
             documents += isinstance(event, yaml.DocumentStartEvent)
             if documents > 1:
-                raise _error_at("yaml/several-documents", "it contains more than one document", event)
+                raise _error_at(
+                    "yaml/several-documents", "it contains more than one document", event
+                )
             if isinstance(event, yaml.NodeEvent):
                 values += 1
                 if values > MAX_VALUES:
-                    raise _error_at("yaml/too-large", f"it contains more than {MAX_VALUES} values", event)
+                    raise _error_at(
+                        "yaml/too-large", f"it contains more than {MAX_VALUES} values", event
+                    )
                 if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-                    raise _error_at("yaml/alias", "it uses anchors or aliases, which are not read here", event)
+                    raise _error_at(
+                        "yaml/alias", "it uses anchors or aliases, which are not read here", event
+                    )
                 if getattr(event, "tag", None) is not None:
                     raise _error_at("yaml/tag", "it uses tags, which are not read here", event)
                 yield event
@@ -113,9 +130,14 @@ def _document_events(text: str) -> Iterator[Any]:
                 yield event
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
+        what = (
+            getattr(error, "problem", None)
+            or getattr(error, "reason", None)
+            or "it cannot be parsed"
+        )
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        code = "yaml/too-deep" if "nesting depth" in what else "yaml/syntax"  # libyaml from 0.2.6 on looks ahead
+        # libyaml from 0.2.6 on looks ahead
+        code = "yaml/too-deep" if "nesting depth" in what else "yaml/syntax"
         raise YamlTextError(code, f"it is not YAML: {what}", line, column) from None
 
 
@@ -132,7 +154,12 @@ def _position(event: Any) -> tuple[int, int]:
 
 
 def _build_node(
-    event: Any, events: Iterator[Any], where: str, spans: dict[str, Span] | None, at: tuple[int, int], depth: int
+    event: Any,
+    events: Iterator[Any],
+    where: str,
+    spans: dict[str, Span] | None,
+    at: tuple[int, int],
+    depth: int,
 ) -> tuple[Any, int]:
     import yaml
 
@@ -148,7 +175,9 @@ def _build_node(
         while not isinstance(child := next(events), yaml.CollectionEndEvent):
             step = _read_key(child, value) if is_map else len(value)
             node = next(events) if is_map else child
-            item, end = _build_node(node, events, join_pointer(where, step), spans, _position(child), depth + 1)
+            item, end = _build_node(
+                node, events, join_pointer(where, step), spans, _position(child), depth + 1
+            )
             if is_map:
                 value[step] = item
             else:

@@ -1,4 +1,6 @@
-"""Whole file or not at all, and on the disk: every lasting write of the package goes through here."""
+"""Whole file or not at all, and on the disk: every lasting write of the package goes through
+here.
+"""
 
 import os
 import stat
@@ -27,8 +29,9 @@ def reporting(path: str) -> Iterator[None]:
 def write_file(
     path: str, data: bytes, note: Callable[[], object] = lambda: None, *, known: bytes | None = None
 ) -> None:
-    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode. note: is
-    called as soon as the content is there, before the disk has it. known: as in replace_known, None for any content.
+    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps
+    its mode. note: is called as soon as the content is there, before the disk has it. known: as in
+    replace_known, None for any content.
     """
     with reporting(path):
         before = None
@@ -36,8 +39,12 @@ def write_file(
             before = os.lstat(path)
         if before is not None and not stat.S_ISREG(before.st_mode):
             is_link = stat.S_ISLNK(before.st_mode)
-            what = "a symbolic link, and writing would follow it" if is_link else "not a regular file"
-            raise CheckpointError(f"{escape_controls(path)} is {what}", "put a real file in its place")
+            what = (
+                "a symbolic link, and writing would follow it" if is_link else "not a regular file"
+            )
+            raise CheckpointError(
+                f"{escape_controls(path)} is {what}", "put a real file in its place"
+            )
         _clear_once(os.path.dirname(path) or ".")
         temporary = write_temporary(path, data, before, sync=True)
         try:
@@ -51,11 +58,14 @@ def write_file(
         sync_folder(os.path.dirname(path) or ".")
 
 
-def replace_known(path: str, known: bytes | None, data: bytes, note: Callable[[], object] = lambda: None) -> None:
-    """Write a file that is as it was read, else raise CheckpointError: another process or an editor wrote meanwhile.
+def replace_known(
+    path: str, known: bytes | None, data: bytes, note: Callable[[], object] = lambda: None
+) -> None:
+    """Write a file that is as it was read, else raise CheckpointError: another process or an editor
+    wrote meanwhile.
 
-    The lock keeps other commands out, unless the file system grants it to everybody. known: the content that was read,
-    None if there was no file. note: as of write_file.
+    The lock keeps other commands out, unless the file system grants it to everybody. known: the
+    content that was read, None if there was no file. note: as of write_file.
     """
     if known is not None:
         write_file(path, data, note, known=known)
@@ -82,12 +92,16 @@ def _check_unchanged(path: str, known: bytes) -> None:
 
 
 def _say_changed(path: str) -> CheckpointError:
-    message = f"{escape_controls(path)} was changed by another process meanwhile, so nothing was written"
+    message = (
+        f"{escape_controls(path)} was changed by another process meanwhile, so nothing was written"
+    )
     return CheckpointError(message, "run the same command again")
 
 
 def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
-    """Writes a file that must not exist yet; False, nothing changed, where it does. The umask lessens the mode."""
+    """Writes a file that must not exist yet; False, nothing changed, where it does. The umask
+    lessens the mode.
+    """
     with reporting(path):
         _clear_once(os.path.dirname(path) or ".")
         for rest in reversed(range(_TRIES)):
@@ -98,7 +112,8 @@ def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
             except FileExistsError:
                 return False
             except FileNotFoundError:
-                # A container that shares the folder cannot see our process, and took our file as a dead writer's.
+                # A container that shares the folder cannot see our process, and took our file as a
+                # dead writer's.
                 if not rest:
                     raise
             finally:
@@ -108,7 +123,9 @@ def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
 
 
 def create_beside(path: str, ending: str, data: bytes) -> str:
-    """Writes a new file PATH with an ending, and a number where that name is taken; returns its path."""
+    """Writes a new file PATH with an ending, and a number where that name is taken; returns its
+    path.
+    """
     for number in range(1, 1000):
         beside = f"{path}{ending}" + (f"-{number}" if number > 1 else "")
         if create_file(beside, data):
@@ -126,7 +143,8 @@ def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
 
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
             raise
-    # a file system without hard links: the name is claimed first, so a kill may leave a part under a name of its own
+    # a file system without hard links: the name is claimed first, so a kill may leave a part under
+    # a name of its own
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOSE_ON_EXEC, mode))
     write_file(path, data)
 
@@ -163,13 +181,18 @@ def remove_stray_files(directory: str) -> None:
     with suppress(OSError):
         for name in [] if os.path.islink(directory) else os.listdir(directory):
             own = name.removesuffix(".lock")  # git's, where it was working on a copy of ours
-            process, dash, mark = own.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
-            is_temporary = own.startswith(".") and own.endswith(TEMPORARY_ENDING) and dash and len(mark) == 8
+            process, dash, mark = (
+                own.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
+            )
+            is_temporary = (
+                own.startswith(".") and own.endswith(TEMPORARY_ENDING) and dash and len(mark) == 8
+            )
             if is_temporary and has_ended(process):
                 remove_quietly(os.path.join(directory, name))
 
 
-_clear_once = cache(remove_stray_files)  # whoever writes into a folder; a process that writes much looks once
+# whoever writes into a folder; a process that writes much looks once
+_clear_once = cache(remove_stray_files)
 
 
 def sync_folder(folder: str) -> None:
@@ -184,8 +207,8 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
-# What cannot be done raises CheckpointError and leaves nothing behind: a full disk, a folder that cannot be written, a
-# symbolic link where a file should be.
+# What cannot be done raises CheckpointError and leaves nothing behind: a full disk, a folder that
+# cannot be written, a symbolic link where a file should be.
 def write_error(path: str, error: OSError) -> CheckpointError:
     import errno
 

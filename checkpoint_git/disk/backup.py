@@ -1,4 +1,6 @@
-"""Copies of files as they were before something changed them, in a folder of their own that nobody merges."""
+"""Copies of files as they were before something changed them, in a folder of their own that nobody
+merges.
+"""
 
 import os
 from collections.abc import Sequence
@@ -20,7 +22,9 @@ class Copy(NamedTuple):
 
 
 def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
-    """The path of a folder with the copies, readable by its owner only. One that a killed writer began is used."""
+    """The path of a folder with the copies, readable by its owner only. One that a killed writer
+    began is used.
+    """
     above = os.path.join(git_dir, FOLDER)
     atomic.make_folder(above)
     names = (f"{stamp}-{number}" if number else stamp for number in range(_MOST_OF_ONE_SECOND))

@@ -1,4 +1,6 @@
-"""Where checkpoints live: it finds folders by walking upward, and neither runs git nor reads a checkpoint."""
+"""Where checkpoints live: it finds folders by walking upward, and neither runs git nor reads a
+checkpoint.
+"""
 
 import os
 from collections.abc import Iterator
@@ -19,8 +21,9 @@ class MissingPlaceError(CheckpointError):
 
 
 class Place(NamedTuple):
-    """root: the absolute folder that holds the directory, .checkpoints or another protocol's. work_tree: the repository
-    around it, None outside git. git_dir: that work tree's own git directory (a linked worktree has one of its own).
+    """root: the absolute folder that holds the directory, .checkpoints or another protocol's.
+    work_tree: the repository around it, None outside git. git_dir: that work tree's own git
+    directory (a linked worktree has one of its own).
     """
 
     root: str
@@ -30,12 +33,16 @@ class Place(NamedTuple):
 
     @property
     def top(self) -> str:
-        """What paths are relative to and what no symbolic link may leave: the work tree, or root outside git."""
+        """What paths are relative to and what no symbolic link may leave: the work tree, or root
+        outside git.
+        """
         return self.work_tree or self.root
 
 
 def find_place(start: str, directory: str = _DIRECTORY) -> Place:
-    """The nearest of that name upward from a folder, no higher than its repository's root. Raises CheckpointError."""
+    """The nearest of that name upward from a folder, no higher than its repository's root. Raises
+    CheckpointError.
+    """
     start = os.path.abspath(start)
     repository = find_repository(start)
     top = repository[0] if repository else None
@@ -45,8 +52,12 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
             place = Place(folder, path, *(repository or (None, None)))
             check_way(place.directory, place.top)
             return place
-    is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
-    hint = advise("go to a folder that has one; in the folder that should have one", "checkpoint", "init")
+    is_sparse = repository is not None and os.path.isfile(
+        os.path.join(repository[1], "info", "sparse-checkout")
+    )
+    hint = advise(
+        "go to a folder that has one; in the folder that should have one", "checkpoint", "init"
+    )
     if is_sparse:
         add = ("git", "sparse-checkout", "add", _DIRECTORY)
         hint = join_hints(advise("is it excluded from this sparse checkout", *add), hint)
@@ -68,42 +79,63 @@ def find_or_plan_place(start: str) -> Place:
 
 
 def find_repository(start: str) -> tuple[str, str] | None:
-    """(work tree, git directory), both absolute; None outside git. Raises CheckpointError for links among our state."""
+    """(work tree, git directory), both absolute; None outside git. Raises CheckpointError for links
+    among our state.
+    """
     for top in folders_upward(os.path.abspath(start)):
         if git_dir := _read_git_dir(top):
-            for folder in {git_dir, find_common_dir(git_dir)}:  # an unpacked archive brings a .git of its own
+            # an unpacked archive brings a .git of its own
+            for folder in {
+                git_dir,
+                find_common_dir(git_dir),
+            }:
                 for above, folders, files in os.walk(os.path.join(folder, "checkpoint")):
                     for path in [above, *(os.path.join(above, name) for name in folders + files)]:
                         if os.path.islink(path):
-                            raise CheckpointError(f"{escape_controls(path)} is a symbolic link", "remove that link")
+                            raise CheckpointError(
+                                f"{escape_controls(path)} is a symbolic link", "remove that link"
+                            )
             return top, git_dir
     return None
 
 
 def find_common_dir(git_dir: str) -> str:
     """What all work trees of a repository share: git_dir itself, but for a linked work tree's."""
-    return os.path.normpath(os.path.join(git_dir, _read_line(os.path.join(git_dir, "commondir")) or "."))
+    return os.path.normpath(
+        os.path.join(git_dir, _read_line(os.path.join(git_dir, "commondir")) or ".")
+    )
 
 
 def shared_path(cwd: str, name: str) -> str:
-    """Of a file in the git directory that all work trees share; outside git one that cannot be there."""
+    """Of a file in the git directory that all work trees share; outside git one that cannot be
+    there.
+    """
     repository = find_repository(cwd)
     return os.path.join(find_common_dir(repository[1]) if repository else os.devnull, name)
 
 
 def find_siblings(place: Place) -> list[tuple[str, Place]]:
-    """(branch, place) in each other work tree of the repository; no process is started. branch: "" for none."""
+    """(branch, place) in each other work tree of the repository; no process is started. branch: ""
+    for none.
+    """
     common = find_common_dir(place.git_dir or os.devnull)
     folder, found = os.path.join(common, "worktrees"), list[tuple[str, Place]]()
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for git_dir in [common, *(os.path.join(folder, name) for name in names)] if names else []:
-        top = os.path.dirname(os.path.normpath(os.path.join(git_dir, _read_line(os.path.join(git_dir, "gitdir")))))
+        top = os.path.dirname(
+            os.path.normpath(os.path.join(git_dir, _read_line(os.path.join(git_dir, "gitdir"))))
+        )
         root = os.path.normpath(os.path.join(top, os.path.relpath(place.root, place.top)))
         with suppress(CheckpointError, OSError):  # it has no checkpoints, or is not there any more
             other = find_place(root)
             is_whole = other.root == root and os.path.samefile(other.git_dir or "", git_dir)
             if is_whole and not os.path.samefile(git_dir, place.git_dir or ""):
-                found.append((_read_line(os.path.join(git_dir, "HEAD")).partition("ref: refs/heads/")[2], other))
+                found.append(
+                    (
+                        _read_line(os.path.join(git_dir, "HEAD")).partition("ref: refs/heads/")[2],
+                        other,
+                    )
+                )
     return found
 
 
@@ -122,43 +154,63 @@ def is_inside(path: str, boundary: str) -> bool:
 
 
 def path_below(root: str, path: str) -> str | None:
-    """A normal absolute path relative to root, "" for root itself; None for one that is elsewhere."""
+    """A normal absolute path relative to root, "" for root itself; None for one that is
+    elsewhere.
+    """
     if not f"{path}/".startswith(f"{root.rstrip('/')}/"):
-        # links above root are another spelling of it, as /tmp is on macOS; links below it count as they are
+        # links above root are another spelling of it, as /tmp is on macOS; links below it count as
+        # they are
         real = os.path.realpath(root)
-        root = next((above for above in [*folders_upward(path)][::-1] if os.path.realpath(above) == real), "")
+        root = next(
+            (above for above in [*folders_upward(path)][::-1] if os.path.realpath(above) == real),
+            "",
+        )
         if not root:
             return None
     return path[len(root.rstrip("/")) + 1 :]
 
 
-_HIDDEN = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+_HIDDEN = dict.fromkeys(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
 
 
 def is_git_name(name: str) -> bool:
-    """What some file system takes for .git: in capitals, its short name, with what HFS+ and NTFS leave out."""
+    """What some file system takes for .git: in capitals, its short name, with what HFS+ and NTFS
+    leave out.
+    """
     plain = name.translate(_HIDDEN).replace("\\", ":").partition(":")[0].rstrip(" .").lower()
     return plain == ".git" or plain.startswith("git~")
 
 
 def find_link(path: str, top: str) -> str:
-    """The first symbolic link from top down to a path, itself included, relative to top; "" without one."""
+    """The first symbolic link from top down to a path, itself included, relative to top; "" without
+    one.
+    """
     ways = accumulate(relative_path(path, top).split("/"), os.path.join)
     return next((way for way in ways if os.path.islink(os.path.join(top, way))), "")
 
 
 def check_way(path: str, top: str) -> None:
-    """Raises CheckpointError if a path below top leads through a symbolic link, or into what is git's own."""
+    """Raises CheckpointError if a path below top leads through a symbolic link, or into what is
+    git's own.
+    """
     path = os.path.normpath(path)
     if any(map(is_git_name, relative_path(path, top).split("/"))):
-        raise CheckpointError(f"{escape_controls(path)} is git's own", "nothing else is kept there: name another path")
+        raise CheckpointError(
+            f"{escape_controls(path)} is git's own", "nothing else is kept there: name another path"
+        )
     if link := find_link(path, top):
         message = f"{escape_controls(os.path.join(top, link))} is a symbolic link, and writing would follow it"
-        raise CheckpointError(message, "put what it leads to in its place: it belongs to the project")
+        raise CheckpointError(
+            message, "put what it leads to in its place: it belongs to the project"
+        )
 
 
 def relative_path(path: str, top: str) -> str:
-    """The path relative to top, with "/" between its parts; unchanged where it does not lie below top."""
+    """The path relative to top, with "/" between its parts; unchanged where it does not lie below
+    top.
+    """
     return path.removeprefix(top.rstrip(os.sep) + os.sep).replace(os.sep, "/")
 
 
@@ -175,5 +227,10 @@ def _read_line(path: str) -> str:
     """Of a file of git's that has one line; "" if there is none."""
     flags = os.O_RDONLY | CLOSE_ON_EXEC | NO_WAIT  # a pipe is not waited for
     with suppress(OSError), open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
-        return (file.read(4096) or b"").decode("utf-8", "surrogateescape").strip("\r\n").replace("\0", "")
+        return (
+            (file.read(4096) or b"")
+            .decode("utf-8", "surrogateescape")
+            .strip("\r\n")
+            .replace("\0", "")
+        )
     return ""

@@ -18,12 +18,19 @@ from checkpoint_git.version import __version__
 
 _NAME = "checkpoint-git"
 # what is imported: what is installed
-_PACKAGES = {"git": "GitPython", "jinja2": "Jinja2", "yaml": "PyYAML", "mcp_types": "mcp", "anyio": "mcp"}
+_PACKAGES = {
+    "git": "GitPython",
+    "jinja2": "Jinja2",
+    "yaml": "PyYAML",
+    "mcp_types": "mcp",
+    "anyio": "mcp",
+}
 _PACKAGES |= {name: name for name in ("gitdb", "jsonschema", "mcp")}
 
 
 def find_missing(error: ImportError, words: Sequence[str] = ()) -> CheckpointError | None:
-    """Return what a user is told of an import that failed; None if the module is not of a package installed beside us.
+    """Return what a user is told of an import that failed; None if the module is not of a package
+    installed beside us.
 
     words: the command line without the program, which the hint starts again.
     """
@@ -67,20 +74,32 @@ def starts_on_path(env: Mapping[str, str]) -> bool:
     program = shutil.which("checkpoint", path=env.get("PATH", ""))
     if program is None:
         return False
-    return subprocess.run([program, "--version"], env=dict(env), capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(
+            [program, "--version"], env=dict(env), capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 def is_temporary() -> bool:
-    """Return whether this is an environment of uvx or `pipx run`, which is in a cache and is deleted with it."""
+    """Return whether this is an environment of uvx or `pipx run`, which is in a cache and is
+    deleted with it.
+    """
     parent = os.path.dirname(sys.prefix)
-    return any(os.path.exists(os.path.join(folder, "CACHEDIR.TAG")) for folder in (parent, os.path.dirname(parent)))
+    return any(
+        os.path.exists(os.path.join(folder, "CACHEDIR.TAG"))
+        for folder in (parent, os.path.dirname(parent))
+    )
 
 
 def find_pinned_source() -> str:
-    """Return what a job can install to have this package: an address and commit, our name and version on an index that
-    it came from, or "" if it came from neither, such as from a folder.
+    """Return what a job can install to have this package: an address and commit, our name and
+    version on an index that it came from, or "" if it came from neither, such as from a folder.
     """
-    folder = os.path.normpath(os.path.join(__file__, "../../..", f"checkpoint_git-{__version__}.dist-info"))
+    folder = os.path.normpath(
+        os.path.join(__file__, "../../..", f"checkpoint_git-{__version__}.dist-info")
+    )
     if not os.path.isdir(folder):
         return ""
     try:
@@ -88,12 +107,15 @@ def find_pinned_source() -> str:
     except OSError:
         return f"{_NAME}=={__version__}"
     commit = origin.get("vcs_info", {}).get("commit_id", "")
-    is_plain = re.fullmatch(r"https://[\w.:/~-]+", origin["url"]) and re.fullmatch("[0-9a-f]{40,64}", commit)
+    is_plain = re.fullmatch(r"https://[\w.:/~-]+", origin["url"]) and re.fullmatch(
+        "[0-9a-f]{40,64}", commit
+    )
     return f"git+{origin['url']}@{commit}" if is_plain else ""
 
 
 def find_source() -> str:
-    """Return what an installer can take this package from: an address, a folder, or our name if an index has it.
+    """Return what an installer can take this package from: an address, a folder, or our name if an
+    index has it.
 
     "" if that is not known, such as in an environment that was put together by hand.
     """

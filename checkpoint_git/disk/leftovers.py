@@ -4,7 +4,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-FOLDER = "checkpoint"  # in a git directory; what else is in it is state: backups, undo, sessions, notes
+FOLDER = (
+    "checkpoint"  # in a git directory; what else is in it is state: backups, undo, sessions, notes
+)
 
 # All were caches, so nothing is lost with them.
 FILES = (
@@ -30,7 +32,9 @@ class Leftover(NamedTuple):
 
 
 def find_leftovers(git_dirs: Sequence[str]) -> list[Leftover]:
-    """Return what is there of the table in these git directories, without following a symbolic link."""
+    """Return what is there of the table in these git directories, without following a symbolic
+    link.
+    """
     found = []
     for git_dir in dict.fromkeys(git_dirs):
         if os.path.islink(os.path.join(git_dir, FOLDER)):

@@ -1,4 +1,6 @@
-"""One writer at a time: a lock between processes that a kill releases. It knows nothing of what it guards."""
+"""One writer at a time: a lock between processes that a kill releases. It knows nothing of what it
+guards.
+"""
 
 import errno
 import os
@@ -13,11 +15,19 @@ from checkpoint_git.disk.discover import Place
 DEFAULT_TIMEOUT = 30.0
 _PATIENCE = 1.0  # seconds of waiting before a message
 _OPEN = os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | NO_FOLLOW
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # what a file system without locks answers
+# what a file system without locks answers
+_NO_LOCKS = (
+    errno.ENOLCK,
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+    errno.EINVAL,
+)
 
 
 def lock_path(place: Place) -> str:
-    """Return the lock file of a place. A checkpoint itself carries no lock, because each write replaces it."""
+    """Return the lock file of a place. A checkpoint itself carries no lock, because each write
+    replaces it.
+    """
     if place.git_dir:
         return os.path.join(place.git_dir, "checkpoint.lock")
     return os.path.join(place.directory, ".lock")
@@ -27,10 +37,11 @@ def lock_path(place: Place) -> str:
 def hold_lock(
     path: str, timeout: float = DEFAULT_TIMEOUT, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Hold the lock while the block runs. timeout: seconds. on_wait: called once, after a second of waiting. Raises
-    CheckpointError when time is over.
+    """Hold the lock while the block runs. timeout: seconds. on_wait: called once, after a second of
+    waiting. Raises CheckpointError when time is over.
 
-    Where the file system's locks keep nobody out, as on some network and container mounts, a lock file does it.
+    Where the file system's locks keep nobody out, as on some network and container mounts, a lock
+    file does it.
     """
     with ExitStack() as held:
         while True:
@@ -71,13 +82,21 @@ def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[N
 
 
 @contextmanager
-def hold_turn(path: str, timeout: float, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """For what would only be in vain together: where no turn is to be had in time, or no such file, it goes on."""
+def hold_turn(
+    path: str, timeout: float, on_wait: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """For what would only be in vain together: where no turn is to be had in time, or no such file,
+    it goes on.
+    """
     with ExitStack() as turn:
         with suppress(CheckpointError, OSError):
             os.close(os.open(path, _OPEN, 0o600))
             own = os.stat(path)
-            is_private = (own.st_uid, own.st_nlink, own.st_mode & 0o77) == (platform.find_user_number(), 1, 0)
+            is_private = (own.st_uid, own.st_nlink, own.st_mode & 0o77) == (
+                platform.find_user_number(),
+                1,
+                0,
+            )
             if is_private:  # else others could hold it
                 turn.enter_context(hold_lock(path, timeout, on_wait))
         yield
@@ -88,7 +107,8 @@ def _open_lock(path: str) -> int:
         descriptor = os.open(path, _OPEN, 0o666)
         mode = os.fstat(descriptor).st_mode & 0o777
         closed = mode & ~((~mode & 0o222) << 1)
-        if mode != closed and platform.IS_POSIX:  # who may read it could hold it, and keep writers away
+        # who may read it could hold it, and keep writers away
+        if mode != closed and platform.IS_POSIX:
             with suppress(PermissionError):
                 os.fchmod(descriptor, closed)
         return descriptor
@@ -125,18 +145,22 @@ def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable
 
 
 def _lock(descriptor: int, path: str) -> bool:
-    """Return whether nothing is to be waited for: the file is locked, or its file system has no locks."""
+    """Return whether nothing is to be waited for: the file is locked, or its file system has no
+    locks.
+    """
     try:
         return platform.flock(descriptor, wait=False) is not False
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return True
-        raise CheckpointError(f"{path} cannot be locked: {error.strerror}", "is it on a network file system?") from None
+        raise CheckpointError(
+            f"{path} cannot be locked: {error.strerror}", "is it on a network file system?"
+        ) from None
 
 
 def _keeps_others_out(path: str) -> bool:
-    """Return whether the lock that is held does what it is for. Opening the file once more is as another process does
-    it, and must be refused the lock. Some mounts grant it to everybody.
+    """Return whether the lock that is held does what it is for. Opening the file once more is as
+    another process does it, and must be refused the lock. Some mounts grant it to everybody.
     """
     try:
         again = os.open(path, _OPEN)

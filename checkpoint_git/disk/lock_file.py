@@ -1,4 +1,6 @@
-"""A lock file as git's: whoever creates it has the lock. It is for file systems whose own locks keep nobody out."""
+"""A lock file as git's: whoever creates it has the lock. It is for file systems whose own locks
+keep nobody out.
+"""
 
 import os
 import time
@@ -18,8 +20,9 @@ _LONGEST = 1000  # bytes
 
 @contextmanager
 def hold_lock_file(path: str, timeout: float, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock while the block runs. The file names its owner by host, process and start, so that what a killed
-    process of this host left is cleared. timeout: seconds. Raises CheckpointError when time is over; OSError.
+    """Hold the lock while the block runs. The file names its owner by host, process and start, so
+    that what a killed process of this host left is cleared. timeout: seconds. Raises
+    CheckpointError when time is over; OSError.
     """
     owner = f"{find_host_name()}\t{read_process(os.getpid())}\n".encode("utf-8", "surrogateescape")
     began = time.monotonic()
@@ -45,7 +48,9 @@ def hold_lock_file(path: str, timeout: float, on_wait: Callable[[], None]) -> It
 
 def _create(path: str, owner: bytes) -> bool:
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOSE_ON_EXEC | NO_FOLLOW, 0o644)
+        descriptor = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOSE_ON_EXEC | NO_FOLLOW, 0o644
+        )
     except FileExistsError:
         return False
     with open(descriptor, "wb") as stream:
@@ -79,7 +84,9 @@ def _find_age(path: str) -> float:
 
 
 def _clear(path: str) -> None:
-    """Remove a lock file whose owner has ended. Of several that try only one moves it; the rest find a new one."""
+    """Remove a lock file whose owner has ended. Of several that try only one moves it; the rest
+    find a new one.
+    """
     aside = f"{path}.{os.getpid()}"
     try:
         os.rename(path, aside)
@@ -88,7 +95,8 @@ def _clear(path: str) -> None:
     if _is_abandoned(aside):
         os.unlink(aside)
     else:
-        os.rename(aside, path)  # another process had cleared it and was quicker: this one is that process's
+        # another process had cleared it and was quicker: this one is that process's
+        os.rename(aside, path)
 
 
 def _say_held(path: str, timeout: float) -> CheckpointError:

@@ -1,4 +1,6 @@
-"""Which process a session is, and whether it still runs: by its id and its start, since ids are used again."""
+"""Which process a session is, and whether it still runs: by its id and its start, since ids are
+used again.
+"""
 
 import os
 import subprocess
@@ -9,23 +11,34 @@ from typing import NamedTuple
 from checkpoint_git.core.outcome import SESSIONS
 from checkpoint_git.core.platform import find_session_leader, find_user_number
 
-_PROC = "/proc"  # macOS has none: ps knows a process's start and parent there, and not reliably its environment
+# macOS has none: ps knows a process's start and parent there, and not reliably its environment
+_PROC = "/proc"
 
 
 def read_session_process(session: str) -> str:
-    """The nearest process above this one that was not given that session's name, as what it starts is; for "" the
-    leader of the terminal's session. "" if that is unknown, as of a named session without /proc.
+    """The nearest process above this one that was not given that session's name, as what it starts
+    is; for "" the leader of the terminal's session. "" if that is unknown, as of a named session
+    without /proc.
     """
     if not session:
         return _read(str(find_session_leader()))[0]
     with suppress(OSError):
-        return next((process for process in read_ancestors() if not _is_of(process.partition(" ")[0], session)), "")
+        return next(
+            (
+                process
+                for process in read_ancestors()
+                if not _is_of(process.partition(" ")[0], session)
+            ),
+            "",
+        )
     return ""
 
 
 def is_session_running(session: str) -> bool:
     """Return whether any process was given that session's name."""
-    for number in filter(str.isdecimal, os.listdir(_PROC) if session and os.path.isdir(_PROC) else ()):
+    for number in filter(
+        str.isdecimal, os.listdir(_PROC) if session and os.path.isdir(_PROC) else ()
+    ):
         with suppress(OSError):  # ended meanwhile, or somebody else's
             if _is_of(number, session):
                 return True
@@ -34,11 +47,15 @@ def is_session_running(session: str) -> bool:
 
 def _is_of(number: str, session: str) -> bool:
     with open(f"{_PROC}/{number}/environ", "rb") as stream:
-        return not {os.fsencode(f"{name}={session}") for name in SESSIONS}.isdisjoint(stream.read().split(b"\0"))
+        return not {os.fsencode(f"{name}={session}") for name in SESSIONS}.isdisjoint(
+            stream.read().split(b"\0")
+        )
 
 
 class Command(NamedTuple):
-    """A process of this user. env: {} if it cannot be read. folder: that it works in, "" if unknown."""
+    """A process of this user. env: {} if it cannot be read. folder: that it works in, "" if
+    unknown.
+    """
 
     number: int
     words: list[str]
@@ -54,7 +71,9 @@ def read_own_commands() -> list[Command]:
 
     words = ["ps", "-u", str(find_user_number()), "-o", "pid=", "-o", "args="]
     try:
-        printed = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False).stdout
+        printed = subprocess.run(
+            words, capture_output=True, text=True, errors="replace", check=False
+        ).stdout
     except OSError:
         return []
     rows = [line.split() for line in printed.splitlines()]
@@ -76,9 +95,11 @@ def _read_command(number: str) -> Command | None:
 
 
 def is_program_running(program: str, folders: Iterable[str]) -> bool:
-    """Return whether a program, such as git with its helpers, may be at work in one of these folders.
+    """Return whether a program, such as git with its helpers, may be at work in one of these
+    folders.
 
-    What this process started is not counted, nor is a daemon. A program whose folder is unknown may be anywhere.
+    What this process started is not counted, nor is a daemon. A program whose folder is unknown may
+    be anywhere.
     """
     own = str(os.getpid())
     for command in read_own_commands():
@@ -95,7 +116,9 @@ def is_program_running(program: str, folders: Iterable[str]) -> bool:
 
 
 def read_process(number: int) -> str:
-    """Return a process as its number and its start, which no later process of that number has; "" if unknown."""
+    """Return a process as its number and its start, which no later process of that number has; ""
+    if unknown.
+    """
     return _read(str(number))[0]
 
 
@@ -122,7 +145,9 @@ def _read(number: str) -> tuple[str, str]:
         else:
             env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the start is written as a date
             words = ["ps", "-o", "stat=", "-o", "ppid=", "-o", "lstart=", "-p", number]
-            printed = subprocess.run(words, env=env, capture_output=True, text=True, check=False).stdout
+            printed = subprocess.run(
+                words, env=env, capture_output=True, text=True, check=False
+            ).stdout
             state, parent, start = printed.strip().split(maxsplit=2)
         return (f"{number} {start}", parent) if state[0] not in "XZ" else ("", "")  # it has ended
     return "", ""

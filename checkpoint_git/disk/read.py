@@ -16,7 +16,9 @@ _PLAIN = os.O_RDONLY | CLOSE_ON_EXEC | NO_FOLLOW | NO_WAIT | NO_TERMINAL
 
 
 def read_content(path: str, boundary: str, most: int = MAX_BYTES) -> FileContent:
-    """A regular file's bytes, or the error: ELOOP for a link out of the boundary, EFBIG, EISDIR. It never blocks."""
+    """A regular file's bytes, or the error: ELOOP for a link out of the boundary, EFBIG, EISDIR. It
+    never blocks.
+    """
     try:
         if not os.path.islink(path):
             return read_plain(path, most)
@@ -30,13 +32,17 @@ def read_content(path: str, boundary: str, most: int = MAX_BYTES) -> FileContent
 def read_if_there(path: str) -> bytes | None:
     """None if there is none. Raises OSError, also for what read_content refuses."""
     content = read_content(path, os.sep)
-    if isinstance(content, OSError) and not isinstance(content, FileNotFoundError | NotADirectoryError):
+    if isinstance(content, OSError) and not isinstance(
+        content, FileNotFoundError | NotADirectoryError
+    ):
         raise content
     return content if isinstance(content, bytes) else None
 
 
 def read_plain(path: str, most: int = MAX_BYTES) -> bytes:
-    """Raises OSError, also for a link, for what is not a regular file, and for more than `most` bytes."""
+    """Raises OSError, also for a link, for what is not a regular file, and for more than `most`
+    bytes.
+    """
     descriptor = os.open(path, _PLAIN)
     try:
         size = _check_regular(descriptor)
@@ -45,7 +51,9 @@ def read_plain(path: str, most: int = MAX_BYTES) -> bytes:
         while size < len(data) <= most and (more := os.read(descriptor, most)):  # somebody appends
             data += more
         if max(size, len(data)) > most:
-            raise OSError(errno.EFBIG, f"it has {max(size, len(data))} bytes, and {most} is the limit")
+            raise OSError(
+                errno.EFBIG, f"it has {max(size, len(data))} bytes, and {most} is the limit"
+            )
         return data
     finally:
         os.close(descriptor)

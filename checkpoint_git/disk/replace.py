@@ -1,7 +1,7 @@
 """The step under every write: a temporary file beside the target, then a rename over it."""
 
-# The merge driver imports it on git's hot path, and os alone costs a tenth of an empty interpreter: so it stands on
-# posix, the interpreter's own module beneath os, if there is one.
+# The merge driver imports it on git's hot path, and os alone costs a tenth of an empty interpreter:
+# so it stands on posix, the interpreter's own module beneath os, if there is one.
 try:
     import posix as system
 except ImportError:
@@ -13,7 +13,8 @@ TEMPORARY_ENDING = ".tmp"
 _NEW_FILE_MODE = 0o666  # what the user's umask leaves of it
 _IS_WINDOWS = getattr(system, "sep", "/") == "\\"  # posix knows no separator
 _CREATE = system.O_WRONLY | system.O_CREAT | system.O_EXCL
-_CREATE |= getattr(system, "O_CLOEXEC", 0) | getattr(system, "O_BINARY", 0)  # Windows has the second alone
+# Windows has the second alone
+_CREATE |= getattr(system, "O_CLOEXEC", 0) | getattr(system, "O_BINARY", 0)
 
 
 def replace_file(path: str, data: bytes) -> None:
@@ -27,14 +28,20 @@ def replace_file(path: str, data: bytes) -> None:
 
 
 def write_temporary(
-    path: str, data: bytes, like: "system.stat_result | None", *, sync: bool, mode: int = _NEW_FILE_MODE
+    path: str,
+    data: bytes,
+    like: "system.stat_result | None",
+    *,
+    sync: bool,
+    mode: int = _NEW_FILE_MODE,
 ) -> str:
-    """A finished file beside path, with the mode and, where allowed, the owner of the one it will replace; its name.
-    Named `.NAME.PROCESS-RANDOM.tmp`, which shows whether its writer still lives.
+    """A finished file beside path, with the mode and, where allowed, the owner of the one it will
+    replace; its name. Named `.NAME.PROCESS-RANDOM.tmp`, which shows whether its writer still lives.
     """
     path = path.replace("\\", "/") if _IS_WINDOWS else path
     folder, slash, name = path.rpartition("/")
-    temporary = f"{folder}{slash}.{name}.{system.getpid()}-{system.urandom(4).hex()}{TEMPORARY_ENDING}"
+    writer = f"{system.getpid()}-{system.urandom(4).hex()}"
+    temporary = f"{folder}{slash}.{name}.{writer}{TEMPORARY_ENDING}"
     descriptor = system.open(temporary, _CREATE, mode)
     try:
         try:

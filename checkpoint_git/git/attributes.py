@@ -1,4 +1,6 @@
-"""The gitattributes lines that give checkpoint files their merge driver, and what git makes of them."""
+"""The gitattributes lines that give checkpoint files their merge driver, and what git makes of
+them.
+"""
 
 import os
 import re
@@ -14,12 +16,16 @@ DRIVER = "checkpoint"
 OTHER_DRIVER = "opchain-checkpoint"
 FILE = ".gitattributes"
 
-SCHEMA = "checkpoint-schema"  # the attribute with the schema that a team agreed on; git does not read it
+SCHEMA = (
+    "checkpoint-schema"  # the attribute with the schema that a team agreed on; git does not read it
+)
 
 _LINE = re.compile(rf'("[^"]+"|[^\s"#]\S*) merge=({DRIVER}(?:-json-[0-9a-f]+)?(?: {SCHEMA}=\S+)?)')
 _ADOPTED = b"# checkpoint-git adopted: "
 _OWN_MERGE = b"merge=" + DRIVER.encode()
-_OTHER_MERGE = re.compile(rb"(?<=[ \t])merge=" + re.escape(OTHER_DRIVER.encode()) + rb"(?=[ \t\r\n]|\Z)")
+_OTHER_MERGE = re.compile(
+    rb"(?<=[ \t])merge=" + re.escape(OTHER_DRIVER.encode()) + rb"(?=[ \t\r\n]|\Z)"
+)
 
 
 def attribute_lines() -> list[str]:
@@ -44,21 +50,29 @@ def _names_other_driver(line: bytes) -> bool:
     return not line.lstrip().startswith(b"#") and _OTHER_MERGE.search(line) is not None
 
 
-def add_attributes(data: bytes | None, notes: tuple[Note, ...] = (), others: Mapping[str, str] | None = None) -> bytes:
+def add_attributes(
+    data: bytes | None, notes: tuple[Note, ...] = (), others: Mapping[str, str] | None = None
+) -> bytes:
     """others: patterns of other JSON files and their driver, beside those that the block has."""
     kept = {**find_others(data or b""), **(others or {})}
-    quoted = ((f'"{pattern}"' if " " in pattern else pattern, driver) for pattern, driver in kept.items())
+    quoted = (
+        (f'"{pattern}"' if " " in pattern else pattern, driver) for pattern, driver in kept.items()
+    )
     lines = "".join(f"{pattern} merge={driver}\n" for pattern, driver in quoted)
     return put_block(data, attribute_body() + os.fsencode(lines), notes=notes)
 
 
 def find_others(data: bytes) -> dict[str, str]:
-    """Pattern -> driver of the files in our block that are not checkpoints; with the schema that a team agreed on."""
+    """Pattern -> driver of the files in our block that are not checkpoints; with the schema that a
+    team agreed on.
+    """
     block = None
     with suppress(CheckpointError):  # damaged marks, which whoever writes the block reports
         block = find_block(data)
     ours = set(attribute_patterns())
-    found = (_LINE.fullmatch(line) for line in os.fsdecode(block.body if block else b"").splitlines())
+    found = (
+        _LINE.fullmatch(line) for line in os.fsdecode(block.body if block else b"").splitlines()
+    )
     pairs = [(line[1].strip('"'), line[2]) for line in found if line]
     return {pattern: driver for pattern, driver in pairs if pattern not in ours}
 
@@ -91,17 +105,33 @@ def restore_lines(data: bytes) -> bytes:
 
 
 def read_attribute(
-    name: str, folder: str, paths: Sequence[str], env: Env = None, options: Sequence[str] = (), *, check: bool = True
+    name: str,
+    folder: str,
+    paths: Sequence[str],
+    env: Env = None,
+    options: Sequence[str] = (),
+    *,
+    check: bool = True,
 ) -> dict[str, str]:
-    """Path, relative to folder -> its attribute in git's words. options: of git. check: git may not fail."""
+    """Path, relative to folder -> its attribute in git's words. options: of git. check: git may not
+    fail.
+    """
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    own = {**(os.environ if env is None else env), "GIT_FLUSH": "0"}  # or git writes each answer by itself
+    # or git writes each answer by itself
+    own = {
+        **(os.environ if env is None else env),
+        "GIT_FLUSH": "0",
+    }
     words = [*options, "check-attr", "-z", "--stdin", name]
-    fields = run_git(words, folder, stdin=stdin, env=own, check=check).out.split(b"\0") if paths else []
+    fields = (
+        run_git(words, folder, stdin=stdin, env=own, check=check).out.split(b"\0") if paths else []
+    )
     return dict(zip(map(os.fsdecode, fields[::3]), map(os.fsdecode, fields[2::3]), strict=False))
 
 
-def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+def read_shared_merge_attributes(
+    top: str, names: Sequence[str], env: Mapping[str, str]
+) -> dict[str, str]:
     """As .gitattributes gives it in a clone without settings of its own."""
     from tempfile import TemporaryDirectory  # late, as most who ask for attributes need none
 
@@ -111,6 +141,13 @@ def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[st
             os.mkdir(os.path.join(folder, name))
         with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as stream:
             stream.write("ref: refs/heads/none\n")
-        options = [f"--git-dir={folder}", f"--work-tree={top}", "-c", f"core.attributesFile={os.devnull}"]
-        return read_attribute("merge", top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False)
+        options = [
+            f"--git-dir={folder}",
+            f"--work-tree={top}",
+            "-c",
+            f"core.attributesFile={os.devnull}",
+        ]
+        return read_attribute(
+            "merge", top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False
+        )
     return {}

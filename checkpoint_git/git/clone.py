@@ -10,18 +10,24 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import Hint, command
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, plain_path, plural
-from checkpoint_git.git.own_files import find_common_dir, find_unmerged, has_nested_folders, read_start
+from checkpoint_git.git.own_files import (
+    find_common_dir,
+    find_unmerged,
+    has_nested_folders,
+    read_start,
+)
 
 if TYPE_CHECKING:
     from checkpoint_git.git.leases import Claim
 
 _LONGEST_CONFIG = 1 << 20  # bytes
 _MOST_PACKED = 1 << 25  # bytes of packed refs that are read here rather than by git
-# How the call begins that driver_settings writes. git writes a configuration's value in quotes, with escapes, where it
-# holds ";", as ours does.
+# How the call begins that driver_settings writes. git writes a configuration's value in quotes,
+# with escapes, where it holds ";", as ours does.
 _DRIVER = b"\n\tdriver = \"test -x '"
 _SPARSE = rb"(?im)^[ \t]*sparsecheckout[ \t]*=[ \t]*true\s*$"
-# What is in the git directory while an operation waits for its conflicts; the first that is there counts.
+# What is in the git directory while an operation waits for its conflicts; the first that is there
+# counts.
 _OPERATIONS = (
     ("rebase-apply/applying", "am"),
     ("rebase-merge", "rebase"),
@@ -51,7 +57,9 @@ class Gap(NamedTuple):
         return Line(self.message, "warn", hint=Hint(*steps))
 
 
-def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "list[Claim] | None" = None) -> Outcome:
+def add_gaps(
+    outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "list[Claim] | None" = None
+) -> Outcome:
     """And what is claimed."""
     where = (*tree, invocation.env)
     gaps = [*find_gaps(*where), *find_nested(*where, invocation.cwd)]
@@ -61,18 +69,28 @@ def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "
     summary = f"with {plural(marked, 'checkpoint')} to resolve"
     lines = [gap.line._replace(hang=2) for gap in gaps if summary not in gap.message]
     lines += [Line(claim.line, "dim", hang=2) for claim in claims]
-    data = {**outcome.data, "clone": [gap._asdict() for gap in gaps], "claims": [claim.data for claim in claims]}
+    data = {
+        **outcome.data,
+        "clone": [gap._asdict() for gap in gaps],
+        "claims": [claim.data for claim in claims],
+    }
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])
 
 
-def find_claims(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], now: int) -> "list[Claim]":
-    """Those that are not over, each holder's once, as last seen; git is started only where there may be any."""
+def find_claims(
+    work_tree: str | None, git_dir: str | None, env: Mapping[str, str], now: int
+) -> "list[Claim]":
+    """Those that are not over, each holder's once, as last seen; git is started only where there
+    may be any.
+    """
     found: dict[tuple[str, str], Claim] = {}
     if work_tree and _may_be_claimed(find_common_dir(git_dir or "")):
         from checkpoint_git.git.leases import read_claims
 
         with suppress(OSError, CheckpointError):  # a damaged ref: `claim` says so
-            found = {(one.name, one.holder): one for one in read_claims(work_tree, env) if now < one.ends}
+            found = {
+                (one.name, one.holder): one for one in read_claims(work_tree, env) if now < one.ends
+            }
     return list(found.values())
 
 
@@ -83,8 +101,8 @@ def _may_be_claimed(common: str) -> bool:
     return len(packed) == _MOST_PACKED or b" refs/checkpoint/" in packed
 
 
-# Every look at where the work is asks this, so it reads git's files first, and starts git only where those leave a
-# doubt.
+# Every look at where the work is asks this, so it reads git's files first, and starts git only
+# where those leave a doubt.
 def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> list[Gap]:
     """[] outside git. git_dir: of this worktree."""
     if git_dir is None or work_tree is None:
@@ -97,13 +115,17 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
         *find_conflicts(work_tree, git_dir, env),
         *_find_missing_driver(work_tree, config, env),
         *([cut] if os.path.exists(os.path.join(common, "shallow")) else []),
-        *_find_hidden(work_tree, config + read_start(f"{git_dir}/config.worktree", _LONGEST_CONFIG), env),
+        *_find_hidden(
+            work_tree, config + read_start(f"{git_dir}/config.worktree", _LONGEST_CONFIG), env
+        ),
     ]
 
 
 def read_operation(git_dir: str) -> str:
     """Which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
-    found = next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
+    found = next(
+        (name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), ""
+    )
     if found or not os.path.isdir(os.path.join(find_common_dir(git_dir), "reftable")):
         return found
     from checkpoint_git.git.run import run_git
@@ -111,10 +133,15 @@ def read_operation(git_dir: str) -> str:
     # such a repository (git 2.45) keeps what is a file elsewhere in its table
     words = ["--git-dir", git_dir, "rev-parse", "--quiet", "--verify"]
     asked = ((file, name) for file, name in _OPERATIONS if file.isupper())
-    return next((name for file, name in asked if run_git([*words, file], git_dir, check=False).code == 0), "")
+    return next(
+        (name for file, name in asked if run_git([*words, file], git_dir, check=False).code == 0),
+        "",
+    )
 
 
-def find_nested(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], cwd: str) -> Iterator[Gap]:
+def find_nested(
+    work_tree: str | None, git_dir: str | None, env: Mapping[str, str], cwd: str
+) -> Iterator[Gap]:
     """What a look from the top of a repository does not show."""
     if work_tree is None or git_dir is None or os.path.realpath(cwd) != os.path.realpath(work_tree):
         return
@@ -128,7 +155,9 @@ def find_nested(work_tree: str | None, git_dir: str | None, env: Mapping[str, st
             yield Gap(_NESTED, f"there are checkpoints below: {join_some(folders)}", fix)
 
 
-def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Iterator[Gap]:
+def find_conflicts(
+    work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
+) -> Iterator[Gap]:
     if git_dir is None or work_tree is None:
         return
     from checkpoint_git.protocols.registry import is_merged
@@ -137,7 +166,11 @@ def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str,
     if count:
         operation = read_operation(git_dir)
         article = "an" if operation == "am" else "a"
-        state = f"git is in the middle of {article} {operation}" if operation else "git stopped at a conflict"
+        state = (
+            f"git is in the middle of {article} {operation}"
+            if operation
+            else "git stopped at a conflict"
+        )
         yield Gap(
             "merge/unresolved",
             f"{state}, with {plural(count, 'checkpoint')} to resolve",
@@ -146,7 +179,8 @@ def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str,
 
 
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
-    # Python and the driver, in quotes: a pattern for them takes longer to compile than all the rest here
+    # Python and the driver, in quotes: a pattern for them takes longer to compile than all the rest
+    # here
     python, between, driver, *_ = [*config.partition(_DRIVER)[2].split(b"'"), b"", b""]
     is_plain = between == b" && test -f " and not {*python, *driver}.intersection(b'"\\%\n\0')
     if is_plain and os.access(python, os.X_OK) and os.path.isfile(driver):
@@ -155,17 +189,23 @@ def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) 
     from checkpoint_git.git.run import clean_env
 
     try:
-        driver_command = read_all_settings(work_tree, clean_env(env)).get("merge.checkpoint.driver", "")
+        driver_command = read_all_settings(work_tree, clean_env(env)).get(
+            "merge.checkpoint.driver", ""
+        )
     except CheckpointError:  # without git nobody merges; what needs git says so
         return
     if not driver_command:
-        message = "this clone is not set up: git merges checkpoints as text, and no hook checks them"
+        message = (
+            "this clone is not set up: git merges checkpoints as text, and no hook checks them"
+        )
         yield Gap("install/missing", message, command("checkpoint", "init"))
         return
     from checkpoint_git.git.driver_settings import read_driver_command
 
     installed = read_driver_command(driver_command)
-    if installed and not (os.access(installed.python, os.X_OK) and os.path.isfile(installed.driver)):
+    if installed and not (
+        os.access(installed.python, os.X_OK) and os.path.isfile(installed.driver)
+    ):
         message = f"the merge driver's Python is gone: {installed.python}"
         yield Gap("driver/broken", message, command("checkpoint", "init"))
 
@@ -176,9 +216,13 @@ def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Itera
     from checkpoint_git.git.run import clean_env, read_names
     from checkpoint_git.git.staged import pathspecs
 
-    listed = read_names(["ls-files", "-t", "-z", "--", *pathspecs()], work_tree, env=clean_env(env), check=False)
+    listed = read_names(
+        ["ls-files", "-t", "-z", "--", *pathspecs()], work_tree, env=clean_env(env), check=False
+    )
     hidden = [line[2:] for line in listed if line.startswith("S ")]
     if hidden:
         folders = sorted({os.path.dirname(path) for path in hidden})
-        message = f"the sparse checkout leaves out {plural(len(hidden), 'file')} of ours, in {folders[0]}"
+        message = (
+            f"the sparse checkout leaves out {plural(len(hidden), 'file')} of ours, in {folders[0]}"
+        )
         yield Gap("clone/sparse", message, command("git", "sparse-checkout", "add", *folders))

@@ -1,4 +1,6 @@
-"""What git's configuration must say for our drivers to run: commands made from paths and choices. Pure."""
+"""What git's configuration must say for our drivers to run: commands made from paths and choices.
+Pure.
+"""
 
 import re
 import shlex
@@ -12,20 +14,28 @@ DRIVER = "merge.checkpoint.driver"
 RECURSIVE = "merge.checkpoint.recursive"
 BASE_DRIVER = "merge.checkpoint-base.driver"
 MERGETOOL = "mergetool.checkpoint.cmd"
-MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a setting's name has no capitals
+MERGETOOL_TRUST = (
+    "mergetool.checkpoint.trustexitcode"  # as git prints it: a setting's name has no capitals
+)
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
 COMMANDS = (DRIVER, BASE_DRIVER, MERGETOOL)
 HOOKS = "checkpoint.install.hooks"  # "none" after init --hooks none
-HOOK_SECTION = "hook.checkpoint-git-"  # and a hook's name: git 2.54 and later run what is configured there
+HOOK_SECTION = (
+    "hook.checkpoint-git-"  # and a hook's name: git 2.54 and later run what is configured there
+)
 _OWN_NAME = "checkpoint-git:"
-JSON_DRIVER = "checkpoint-json-"  # with the digest of a schema: the driver of files that merge by it
+JSON_DRIVER = (
+    "checkpoint-json-"  # with the digest of a schema: the driver of files that merge by it
+)
 
-# What `checkpoint merge-driver` exits with for a conflict. Not 3, which is a command's answer when it fails.
+# What `checkpoint merge-driver` exits with for a conflict. Not 3, which is a command's answer when
+# it fails.
 CONFLICT_ON_PATH = 10
 
-# Where no driver ran, git's own text merge leaves markers; an exit with %A untouched would look like a resolved file
-# that has lost theirs. It writes beside %A, because a full disk would leave a part of the file in it.
+# Where no driver ran, git's own text merge leaves markers; an exit with %A untouched would look
+# like a resolved file that has lost theirs. It writes beside %A, because a full disk would leave a
+# part of the file in it.
 _FALLBACK = (
     "echo 'checkpoint-git: the merge driver did not run, so this is a text merge. "
     "Set it up again with: checkpoint init' >&2; "
@@ -75,14 +85,21 @@ def plan_settings(
 def find_schemas(settings: Mapping[str, str]) -> dict[str, str]:
     """Return driver -> schema of the other JSON files that an earlier init was given."""
     keys = re.compile(rf"merge\.({JSON_DRIVER}[0-9a-f]+)\.driver")
-    named = ((keys.fullmatch(key), read_driver_command(command)) for key, command in settings.items())
+    named = (
+        (keys.fullmatch(key), read_driver_command(command)) for key, command in settings.items()
+    )
     return {found[1]: driver.choices.whole_schema for found, driver in named if found and driver}
 
 
 def plan_hook(name: str, shim: bytes) -> dict[str, str]:
-    # git adds "$@" to the command's last line, and stops at an event without a command, so that comes first
+    # git adds "$@" to the command's last line, and stops at an event without a command, so that
+    # comes first
     section = f"{HOOK_SECTION}{name}"
-    return {f"{section}.command": f"{shim.decode()}:", f"{section}.event": name, f"{section}.enabled": "true"}
+    return {
+        f"{section}.command": f"{shim.decode()}:",
+        f"{section}.event": name,
+        f"{section}.enabled": "true",
+    }
 
 
 def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
@@ -102,9 +119,10 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
     )
 
 
-# `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
-# asked for; -E and -P keep modules that lie in the work tree from being imported, whatever PYTHONPATH holds. An exit
-# code that is none of ours says that the package did not start.
+# `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL
+# and REMOTE are not asked for; -E and -P keep modules that lie in the work tree from being
+# imported, whatever PYTHONPATH holds. An exit code that is none of ours says that the package did
+# not start.
 _MERGETOOL_END = 'checkpoint resolve -- "$MERGED"'
 _FORMER_MERGETOOL_END = ' -P -m checkpoint_git resolve -- "$MERGED"'
 
@@ -126,7 +144,9 @@ def read_driver_command(command: str) -> Installed | None:
     if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
         return None
     options = dict(pairwise(words[4:]))
-    narrative: Narrative = next((rule for rule in get_args(Narrative) if rule == options.get("--narrative")), "auto")
+    narrative: Narrative = next(
+        (rule for rule in get_args(Narrative) if rule == options.get("--narrative")), "auto"
+    )
     schemas = (options.get(name, "") for name in ("--merge-schema", "--schema"))
     return Installed(words[0], words[3], Choices(narrative, *schemas))
 
@@ -135,7 +155,10 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
     """Those under our names that somebody else wrote, each with a dot at its end."""
     taken = []
     for section in ("merge.checkpoint.", "merge.checkpoint-base."):
-        command, name = settings.get(f"{section}driver"), settings.get(f"{section}name") or _OWN_NAME
+        command, name = (
+            settings.get(f"{section}driver"),
+            settings.get(f"{section}name") or _OWN_NAME,
+        )
         is_ours = read_driver_command(command) if command else name.startswith(_OWN_NAME)
         taken += [] if is_ours else [section]
     if not _is_own_mergetool(settings):
@@ -153,7 +176,12 @@ def _is_own_mergetool(settings: Mapping[str, str]) -> bool:
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:
     foreign = foreign_sections(settings)
-    ours = (*plan_settings("", "", Choices()), HOOKS, "checkpoint.install.unended")  # which no init writes now
+    # which no init writes now
+    ours = (
+        *plan_settings("", "", Choices()),
+        HOOKS,
+        "checkpoint.install.unended",
+    )
     own = [key for key in ours if key in settings and not key.startswith(foreign or "\0")]
     return own + [key for key in settings if key.startswith((f"merge.{JSON_DRIVER}", HOOK_SECTION))]
 

@@ -55,5 +55,7 @@ def make_commits(repo: "Repo", ids: Iterable[str]) -> "list[Commit]":
             commits.append(repo.commit(name))
         except ValueError as error:
             message = f"{repo.git_dir} has no commit {name}"
-            raise CheckpointError(message, "give a row that was read from this repository") from error
+            raise CheckpointError(
+                message, "give a row that was read from this repository"
+            ) from error
     return commits

@@ -1,4 +1,6 @@
-"""A throwaway GIT_DIR that borrows a repository's objects, and ignores its settings, attributes, hooks and refs."""
+"""A throwaway GIT_DIR that borrows a repository's objects, and ignores its settings, attributes,
+hooks and refs.
+"""
 
 import os
 import tempfile
@@ -30,32 +32,46 @@ _CONFIG = """\
 [maintenance]
 	auto = false
 """
-_NO_ATTRIBUTES = "* !merge !conflict-marker-size !diff !text !eol !crlf !ident !filter !working-tree-encoding\n"
+_NO_ATTRIBUTES = (
+    "* !merge !conflict-marker-size !diff !text !eol !crlf !ident !filter !working-tree-encoding\n"
+)
 
 
 class Sealed(NamedTuple):
     cwd: str  # an empty folder in the sealed git directory
     env: Mapping[str, str]  # in which git works there
     folder: str  # for temporary files; the sealed directory goes with it
-    partial: bool  # the repository lacks objects on purpose, and what is sealed asks no server for them
+    partial: (
+        bool  # the repository lacks objects on purpose, and what is sealed asks no server for them
+    )
 
 
 @contextmanager
 def open_sealed(
-    cwd: str, attributes: Sequence[str] = (), settings: Mapping[str, str] | None = None, env: Env = None
+    cwd: str,
+    attributes: Sequence[str] = (),
+    settings: Mapping[str, str] | None = None,
+    env: Env = None,
 ) -> Iterator[Sealed]:
-    """A sealed git directory for the repository around cwd, removed afterwards; new objects go to the repository.
-    attributes: lines of gitattributes; nothing else gives any file an attribute. settings: git settings by their keys.
-    env: of the repository; a hook's quarantine is kept. Raises CheckpointError outside a repository.
+    """A sealed git directory for the repository around cwd, removed afterwards; new objects go to
+    the repository. attributes: lines of gitattributes; nothing else gives any file an attribute.
+    settings: git settings by their keys. env: of the repository; a hook's quarantine is kept.
+    Raises CheckpointError outside a repository.
     """
     own = os.environ if env is None else env
     words = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects"]
     lines = os.fsdecode(run_git([*words, "--git-path", "shallow"], cwd, env=env).out).split("\n")
     if len(lines) != 4:
-        raise CheckpointError("the repository's path contains a line break", "move it to another folder")
+        raise CheckpointError(
+            "the repository's path contains a line break", "move it to another folder"
+        )
     object_format, objects, shallow, _ = lines
     found = run_git(["config", "-z", "--get-regexp", _KEPT_SETTINGS], cwd, env=env, check=False).out
-    known = {name: value for name, _, value in (one.partition("\n") for one in os.fsdecode(found).split("\0")) if name}
+    known = {
+        name: value
+        for name, _, value in (one.partition("\n") for one in os.fsdecode(found).split("\0"))
+        if name
+    }
     with tempfile.TemporaryDirectory(prefix="checkpoint-", ignore_cleanup_errors=True) as folder:
         git_dir = os.path.join(folder, "sealed")
         work = os.path.join(git_dir, "work")
@@ -64,14 +80,18 @@ def open_sealed(
         shared = known.get("core.sharedrepository", "umask")
         files = {
             "HEAD": "ref: refs/heads/nothing\n",
-            "config": _CONFIG.format(format=object_format, shared=shared if shared.isalnum() else "umask"),
+            "config": _CONFIG.format(
+                format=object_format, shared=shared if shared.isalnum() else "umask"
+            ),
             "info/attributes": _NO_ATTRIBUTES + "".join(f"{line}\n" for line in attributes),
         }
         for name, text in files.items():
             with open(os.path.join(git_dir, name), "w", encoding="utf-8") as stream:
                 stream.write(text)
         surroundings = {
-            **{name: value for name, value in clean_env(own).items() if not name.startswith("GIT_")},
+            **{
+                name: value for name, value in clean_env(own).items() if not name.startswith("GIT_")
+            },
             **{name: own[name] for name in _KEPT_VARIABLES if name in own},
             **({"GIT_SHALLOW_FILE": shallow} if os.path.exists(shallow) else {}),
             "GIT_DIR": git_dir,
@@ -91,7 +111,9 @@ def open_sealed(
 
 
 def list_folders(first: str, others: str | None) -> str:
-    """A folder of objects before others, as OTHER_OBJECTS names them. others: what that holds already."""
+    """A folder of objects before others, as OTHER_OBJECTS names them. others: what that holds
+    already.
+    """
     quoted = '"' + first.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return os.pathsep.join(filter(None, [quoted, others]))
 
@@ -99,15 +121,21 @@ def list_folders(first: str, others: str | None) -> str:
 def name_commits(sealed: Sealed, commits: Mapping[str, str]) -> None:
     # Git writes such names beside conflicts. commits: a plain word -> a full id
     for name, commit in commits.items():
-        with open(os.path.join(sealed.env["GIT_DIR"], "refs", "heads", name), "w", encoding="ascii") as stream:
+        with open(
+            os.path.join(sealed.env["GIT_DIR"], "refs", "heads", name), "w", encoding="ascii"
+        ) as stream:
             stream.write(f"{commit}\n")
 
 
-def run_sealed(sealed: Sealed, words: Sequence[str], stdin: bytes = b"", answers: Sequence[int] = (0,)) -> GitResult:
+def run_sealed(
+    sealed: Sealed, words: Sequence[str], stdin: bytes = b"", answers: Sequence[int] = (0,)
+) -> GitResult:
     result = run_git(words, sealed.cwd, stdin=stdin, env=sealed.env, check=False)
     if result.code not in answers:
         error = git_error(words, result, "a merge in memory")
         if b"invalid path" in result.err:
-            error.hint = "one of the commits has a path that git never checks out; it was made by hand"
+            error.hint = (
+                "one of the commits has a path that git never checks out; it was made by hand"
+            )
         raise error
     return result

@@ -1,4 +1,6 @@
-"""Who works on what: a claim is a commit without files below refs/checkpoint, whose subject has its end and holder."""
+"""Who works on what: a claim is a commit without files below refs/checkpoint, whose subject has its
+end and holder.
+"""
 
 import os
 import re
@@ -11,11 +13,13 @@ from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.run import clean_env, stream_git
 
-OURS = "refs/checkpoint/claims/"  # what the work trees of a clone share; on a remote, what its clones share
+# what the work trees of a clone share; on a remote, what its clones share
+OURS = "refs/checkpoint/claims/"
 SEEN = "refs/checkpoint/seen/"  # the remote's, as last fetched
 FETCHED = f"+{OURS}*:{SEEN}*"
 LONGEST = 7 * DAY
-_LAST = 253_402_300_799 - LONGEST  # the year 9999 ends a week later, and no later time can be written
+# the year 9999 ends a week later, and no later time can be written
+_LAST = 253_402_300_799 - LONGEST
 _MARGIN = 60  # seconds by which two clocks may differ
 _FORM = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)"
 _SUBJECT = r"claimed until (\S+) by (.+)"
@@ -51,14 +55,21 @@ class Claim(NamedTuple):
 
 def find_holder(work_tree: str, invocation: Invocation) -> str:
     """Names one session in one work tree on one machine."""
-    user = platform.find_user_name(invocation.env)  # the same in a hook, whose environment may name none
+    # the same in a hook, whose environment may name none
+    user = platform.find_user_name(invocation.env)
     session = f" session {invocation.session}" if invocation.session else ""
-    return escape_controls(f"{user}@{platform.find_host_name()}:{os.path.realpath(work_tree)}{session}")
+    return escape_controls(
+        f"{user}@{platform.find_host_name()}:{os.path.realpath(work_tree)}{session}"
+    )
 
 
 def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:
     out = b"".join(stream_git(["for-each-ref", _FORM, OURS, SEEN], work_tree, env=clean_env(env)))
-    return [_parse(*line.split("\0")) for line in out.decode("utf-8", "replace").splitlines() if line.count("\0") == 3]
+    return [
+        _parse(*line.split("\0"))
+        for line in out.decode("utf-8", "replace").splitlines()
+        if line.count("\0") == 3
+    ]
 
 
 def _parse(ref: str, commit: str, date: str, subject: str) -> Claim:
@@ -66,4 +77,6 @@ def _parse(ref: str, commit: str, date: str, subject: str) -> Claim:
     match, since = re.match(_SUBJECT, subject), min(int(date or 0), _LAST)
     instant = read_instant(match[1]) if match else None
     until = min(instant[0] if instant else since + LONGEST, since + LONGEST)
-    return Claim(ref, commit, since, until, shorten(match[2], 1_000) if match else "an unknown holder")
+    return Claim(
+        ref, commit, since, until, shorten(match[2], 1_000) if match else "an unknown holder"
+    )

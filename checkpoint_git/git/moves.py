@@ -10,14 +10,18 @@ from checkpoint_git.git.run import NO_HOOKS, run_git
 
 
 class Move(NamedTuple):
-    """entry: as the index has it. path: its new one. data: what is staged there, None for the entry's own content."""
+    """entry: as the index has it. path: its new one. data: what is staged there, None for the
+    entry's own content.
+    """
 
     entry: IndexEntry
     path: str
     data: bytes | None = None
 
 
-def read_entries(work_tree: str, paths: Collection[str], env: Mapping[str, str]) -> dict[str, IndexEntry]:
+def read_entries(
+    work_tree: str, paths: Collection[str], env: Mapping[str, str]
+) -> dict[str, IndexEntry]:
     """Return what the index has at some paths; those that it does not list are left out."""
     specs = [f":(top,literal){path}" for path in paths]
     found = objects.read_index(work_tree, specs, env) if specs else []
@@ -25,7 +29,9 @@ def read_entries(work_tree: str, paths: Collection[str], env: Mapping[str, str])
 
 
 def stage_moves(work_tree: str, moves: Sequence[Move], env: Mapping[str, str]) -> None:
-    """Write all moves to the index in one step. Raises CheckpointError, nothing staged, where git cannot."""
+    """Write all moves to the index in one step. Raises CheckpointError, nothing staged, where git
+    cannot.
+    """
     lines = list[str]()
     for move in moves:
         blob = move.entry.blob

@@ -1,4 +1,6 @@
-"""Blobs, trees and how trees differ: the one place that asks git for them. Raises CheckpointError if git fails."""
+"""Blobs, trees and how trees differ: the one place that asks git for them. Raises CheckpointError
+if git fails.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +53,8 @@ class Header(NamedTuple):
 
 class Change(NamedTuple):
     path: str
-    before: tuple[Entry | None, ...]  # what each tree that it is compared with has, None for nothing
+    # what each tree that it is compared with has, None for nothing
+    before: tuple[Entry | None, ...]
     after: Entry | None
     came_from: str = ""  # the path before a rename
 
@@ -61,7 +64,9 @@ class Change(NamedTuple):
 
 
 class Blobs:
-    """Contents, by any name of an object that fits in a line. limit: bytes; of a larger one only the size."""
+    """Contents, by any name of an object that fits in a line. limit: bytes; of a larger one only
+    the size.
+    """
 
     _process: "subprocess.Popen[bytes]"
     _asked: int  # answers that have not begun
@@ -107,11 +112,14 @@ class Blobs:
             is_asked = self._ask(some)
             for _ in some:
                 at += 1
-                if not is_asked or not self._read_header():  # git before 2.44 ends over an object that it may not fetch
+                # git before 2.44 ends over an object that it may not fetch
+                if not is_asked or not self._read_header():
                     self._end()
                     self._ends += 1
                     if self._ends > _MOST_ENDS:
-                        raise CheckpointError("git cat-file exited repeatedly before it answered", _DAMAGED)
+                        raise CheckpointError(
+                            "git cat-file exited repeatedly before it answered", _DAMAGED
+                        )
                     self._start()
                     yield None
                     break  # the rest is asked again
@@ -158,7 +166,8 @@ class Blobs:
 
     def _start(self) -> None:
         self._asked = self._left = 0
-        self._process = start_git(["cat-file", "--batch"], self._cwd, env=self._env, stderr=-3)  # subprocess.DEVNULL
+        # subprocess.DEVNULL
+        self._process = start_git(["cat-file", "--batch"], self._cwd, env=self._env, stderr=-3)
 
     def _end(self) -> None:
         try:
@@ -175,7 +184,9 @@ def read_blob(cwd: str, name: str, env: Env = None) -> bytes | None:
 
 
 def read_bounded(cwd: str, blobs: Sequence[str], env: Env = None) -> Iterator[bytes | int]:
-    """In the order asked; the size of one larger than a checkpoint may be. Raises CheckpointError for a missing one."""
+    """In the order asked; the size of one larger than a checkpoint may be. Raises CheckpointError
+    for a missing one.
+    """
     if blobs:
         with Blobs(cwd, env, MAX_BYTES) as reader:
             for blob, content in zip(blobs, reader.read_all(blobs), strict=True):
@@ -183,7 +194,9 @@ def read_bounded(cwd: str, blobs: Sequence[str], env: Env = None) -> Iterator[by
 
 
 def read_beginnings(cwd: str, names: Sequence[str], env: Env = None) -> Iterator[bytes]:
-    """The first MiB of each: all that is looked at of a commit. Raises CheckpointError for one that is missing."""
+    """The first MiB of each: all that is looked at of a commit. Raises CheckpointError for one that
+    is missing.
+    """
     if names:
         with Blobs(cwd, env) as reader:
             for name, pieces in zip(names, reader.stream_all(names), strict=True):
@@ -210,7 +223,11 @@ def _parse_header(line: bytes) -> Header:
 
 
 def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[str]:
-    return frozenset(name for name, header in zip(names, read_headers(cwd, names, env), strict=True) if not header.id)
+    return frozenset(
+        name
+        for name, header in zip(names, read_headers(cwd, names, env), strict=True)
+        if not header.id
+    )
 
 
 def read_commit(cwd: str, rev: str, env: Env = None) -> str:
@@ -236,11 +253,13 @@ def is_id(name: str) -> bool:
 
 def find_commit(cwd: str, rev: str, env: Env = None) -> str:
     """The full id, "" for none."""
-    # The name of a branch means the branch: for git, a tag of that name comes first, and anybody may have pushed one
+    # The name of a branch means the branch: for git, a tag of that name comes first, and anybody
+    # may have pushed one
     name = rev.partition("^")[0].partition("~")[0].partition("@")[0]
     is_own = name.endswith("HEAD") and "/" not in name  # MERGE_HEAD, say
     is_branch = name != "" and not name.startswith("refs/") and not is_own and not is_id(name)
-    for above in ("refs/remotes/", "refs/heads/", "refs/remotes/origin/", "") if is_branch else ("",):
+    folders = ("refs/remotes/", "refs/heads/", "refs/remotes/origin/", "")
+    for above in folders if is_branch else ("",):
         words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{above}{rev}^{{commit}}"]
         result = run_git(words, cwd, env=env, check=False)
         if result.code == 0:
@@ -255,12 +274,22 @@ def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -
 
 
 def read_index(
-    cwd: str, pathspecs: Sequence[str] = (), env: Env = None, *, unmerged: bool = False, resolved: bool = False
+    cwd: str,
+    pathspecs: Sequence[str] = (),
+    env: Env = None,
+    *,
+    unmerged: bool = False,
+    resolved: bool = False,
 ) -> list[IndexEntry]:
-    """An unmerged file once for each of its stages; with resolved, the stages that resolved files had before."""
+    """An unmerged file once for each of its stages; with resolved, the stages that resolved files
+    had before.
+    """
     which = "-u" if unmerged else "--resolve-undo" if resolved else "-s"
     words = ["ls-files", which, "-z", "--full-name", "--", *pathspecs]
-    return [IndexEntry(path, mode, blob, int(stage)) for (mode, blob, stage), path in _list_files(words, cwd, env)]
+    return [
+        IndexEntry(path, mode, blob, int(stage))
+        for (mode, blob, stage), path in _list_files(words, cwd, env)
+    ]
 
 
 def _list_files(words: Sequence[str], cwd: str, env: Env) -> Iterator[tuple[list[str], str]]:
@@ -275,15 +304,30 @@ _RENAMES = {False: "--no-renames", True: "-M"}
 
 
 def diff_trees(
-    cwd: str, old: str, new: str, pathspecs: Sequence[str] = (), env: Env = None, *, renames: bool = False
+    cwd: str,
+    old: str,
+    new: str,
+    pathspecs: Sequence[str] = (),
+    env: Env = None,
+    *,
+    renames: bool = False,
 ) -> list[Change]:
     if old == new:
         return []
-    return parse_changes(run_git(["diff-tree", *_RAW, _RENAMES[renames], old, new, "--", *pathspecs], cwd, env=env).out)
+    return parse_changes(
+        run_git(
+            ["diff-tree", *_RAW, _RENAMES[renames], old, new, "--", *pathspecs], cwd, env=env
+        ).out
+    )
 
 
 def diff_tree_pairs(
-    cwd: str, pairs: Iterable[tuple[str, str]], pathspecs: Sequence[str] = (), env: Env = None, *, renames: bool = False
+    cwd: str,
+    pairs: Iterable[tuple[str, str]],
+    pathspecs: Sequence[str] = (),
+    env: Env = None,
+    *,
+    renames: bool = False,
 ) -> dict[tuple[str, str], list[Change]]:
     """Many pairs in one process. pairs: ids of trees, not of commits (see read_headers)."""
     changes: dict[tuple[str, str], list[Change]] = {pair: [] for pair in sorted(set(pairs))}
@@ -294,7 +338,8 @@ def diff_tree_pairs(
     fields = iter(run_git(words, cwd, env=env, stdin=stdin).out.split(b"\0"))
     pair = ("", "")
     for field in fields:
-        # git ends the header of a pair with a line feed, also with -z: what follows it is the first record
+        # git ends the header of a pair with a line feed, also with -z: what follows it is the first
+        # record
         header, _, facts = field.rpartition(b"\n")
         if header:
             old, new = header.rpartition(b"\n")[2].decode().split()
@@ -305,13 +350,28 @@ def diff_tree_pairs(
 
 
 def diff_parents(
-    cwd: str, commits: Sequence[str], pathspecs: Sequence[str] = (), env: Env = None, *, combined: bool = False
+    cwd: str,
+    commits: Sequence[str],
+    pathspecs: Sequence[str] = (),
+    env: Env = None,
+    *,
+    combined: bool = False,
 ) -> list[Change]:
-    """What commits changed against each parent, or (combined) what no parent has; "COMMIT OTHER": against that."""
+    """What commits changed against each parent, or (combined) what no parent has; "COMMIT OTHER":
+    against that.
+    """
     if not commits:
         return []
     stdin = "".join(f"{commit}\n" for commit in commits).encode()
-    words = ["diff-tree", "--stdin", *_RAW, "-c" if combined else "-m", "--root", "--no-commit-id", "--no-renames"]
+    words = [
+        "diff-tree",
+        "--stdin",
+        *_RAW,
+        "-c" if combined else "-m",
+        "--root",
+        "--no-commit-id",
+        "--no-renames",
+    ]
     return parse_changes(run_git([*words, "--", *pathspecs], cwd, stdin=stdin, env=env).out)
 
 
@@ -325,7 +385,9 @@ def diff_index(
 
 def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:
     # What is not checked out counts as there
-    return parse_changes(run_git(["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs], cwd).out)
+    return parse_changes(
+        run_git(["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs], cwd).out
+    )
 
 
 def parse_changes(out: bytes) -> list[Change]:
@@ -334,13 +396,17 @@ def parse_changes(out: bytes) -> list[Change]:
 
 
 def parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
-    """`:MODE MODE ID ID STATUS`, a colon, a mode and an id more for each further parent; one or two paths follow."""
+    """`:MODE MODE ID ID STATUS`, a colon, a mode and an id more for each further parent; one or two
+    paths follow.
+    """
     parents = len(facts) - len(facts.lstrip(b":"))
     words = facts.lstrip(b":").decode("ascii", "replace").split()
     pairs = zip(words[: parents + 1], words[parents + 1 : 2 * parents + 2], strict=True)
     # a file that the work tree has and the index does not has a mode and no id yet
     entries = [Entry(mode, blob) if mode.strip("0") else None for mode, blob in pairs]
-    came_from = os.fsdecode(next(fields, b"")) if parents == 1 and words[-1][:1] in ("R", "C") else ""
+    came_from = (
+        os.fsdecode(next(fields, b"")) if parents == 1 and words[-1][:1] in ("R", "C") else ""
+    )
     return Change(os.fsdecode(next(fields, b"")), tuple(entries[:-1]), entries[-1], came_from)
 
 
@@ -350,7 +416,9 @@ def read_object_format(cwd: str, env: Env = None) -> str:
 
 
 def blob_id(data: bytes, like: str) -> str:
-    """The id that git gives to a blob. like: the id of any object in the same repository, which has its hash."""
+    """The id that git gives to a blob. like: the id of any object in the same repository, which has
+    its hash.
+    """
     try:  # hashlib brings OpenSSL along: 5 ms of every sync
         from _sha1 import sha1  # type: ignore[import-not-found]  # typeshed leaves it out
     except ImportError:

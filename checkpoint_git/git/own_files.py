@@ -12,13 +12,17 @@ _LONGEST_INDEX = 1 << 28  # bytes
 
 
 def find_common_dir(git_dir: str) -> str:
-    """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
+    """What all work trees share; disk.discover reads it too, but packages of one layer do not know
+    one another.
+    """
     line = read_start(os.path.join(git_dir, "commondir"), 4096).replace(b"\0", b"").strip()
     return os.path.normpath(os.path.join(git_dir, os.fsdecode(line))) if line else git_dir
 
 
 def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[str]:
-    """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in git's index."""
+    """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in
+    git's index.
+    """
     if not (_is_packed(index := _read_index(git_dir)) or _may_be_unmerged(index)):
         return []
     from checkpoint_git.git.run import clean_env
@@ -34,15 +38,21 @@ def has_nested_folders(git_dir: str) -> bool:
 
 def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
     """The paths that git's index does not seem to list; asking git is sure, and takes a process."""
-    # a name in the index has its length in the 12 bits before it, and a NUL behind it (gitformat-index, versions 2, 3)
+    # a name in the index has its length in the 12 bits before it, and a NUL behind it
+    # (gitformat-index, versions 2, 3)
     index = _read_index(git_dir)
     names = {path: os.fsencode(path) for path in paths}
-    entries = {path: min(len(name), 0xFFF).to_bytes(2, "big") + name + b"\0" for path, name in names.items()}
+    entries = {
+        path: min(len(name), 0xFFF).to_bytes(2, "big") + name + b"\0"
+        for path, name in names.items()
+    }
     return [path for path, entry in entries.items() if entry not in index]
 
 
 def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
-    """The letter that git has for a path: H in the index, M unmerged, S left out by a sparse checkout, else ""."""
+    """The letter that git has for a path: H in the index, M unmerged, S left out by a sparse
+    checkout, else "".
+    """
     if not (work_tree and git_dir and find_unlisted(git_dir, [path])):
         return "H" if git_dir else ""
     from checkpoint_git.git.run import clean_env, run_git
@@ -58,7 +68,8 @@ def _may_be_unmerged(index: bytes) -> bool:
     for ending in {kind.parts[-1] for kind in KINDS}:
         tail, found = ending.encode() + b"\0", -1
         while (found := index.find(tail, found + 1)) >= 0:
-            # backwards to where the two bytes before hold the stage and, in 12 bits, the length of the name from there
+            # backwards to where the two bytes before hold the stage and, in 12 bits, the length of
+            # the name from there
             end = at = found + len(tail) - 1
             while at > 2 and index[at - 1] and end - at < 0xFFF:
                 at -= 1
@@ -68,7 +79,9 @@ def _may_be_unmerged(index: bytes) -> bool:
 
 
 def _is_packed(index: bytes) -> bool:
-    """Return whether names are shortened by what they share with the one before, or most are in another file."""
+    """Return whether names are shortened by what they share with the one before, or most are in
+    another file.
+    """
     return index[4:8] == b"\0\0\0\4" or b"link\0\0" in index
 
 

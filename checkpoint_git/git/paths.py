@@ -1,4 +1,6 @@
-"""What happened to paths that a checkpoint names: whether they are there, and if not, what git knows about them."""
+"""What happened to paths that a checkpoint names: whether they are there, and if not, what git
+knows about them.
+"""
 
 import os
 import re
@@ -20,16 +22,19 @@ Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "longer", "cut", 
 _GLOB = re.compile(r"[*?\[]")
 _PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
 _ODD_PART = re.compile(r"(?:^|/)\.{0,2}(?:/|$)").search  # "", "." or ".." between two slashes
-_MAX_WALK = 1_000_000  # folder entries that are looked at for all patterns; what is behind them counts as there
+# folder entries that are looked at for all patterns; what is behind them counts as there
+_MAX_WALK = 1_000_000
 _MOST_PATTERNS = 100  # that are looked for; the rest counts as there
 _MAX_FOLLOWED = 5  # renames in a row
 _DEEPEST = 100  # folders of a path that are looked at one by one
-_FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it has
+# paths that git itself looks for; more of them it compares one by one with every name it has
+_FEW = 100
 
 
 class Fate(NamedTuple):
-    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: no commit that was
-    read removed it. longer: as unknown, and it is the end of one tracked path. "": in a submodule.
+    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown:
+    no commit that was read removed it. longer: as unknown, and it is the end of one tracked path.
+    "": in a submodule.
     """
 
     kind: Kind
@@ -37,9 +42,12 @@ class Fate(NamedTuple):
     told: str = ""  # the commit that did it, with its subject and its day
 
 
-# Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
+# Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is
+# followed out of it.
 def find_state(path: str, root: str, top: str, budget: Iterator[int] | None = None) -> State:
-    """Of a path or pattern relative to root (which holds .checkpoints) or top. budget: an item a folder entry."""
+    """Of a path or pattern relative to root (which holds .checkpoints) or top. budget: an item a
+    folder entry.
+    """
     budget = iter(range(_MAX_WALK)) if budget is None else budget
     states = {_find_state_from(base, path, top, budget) for base in {root, top}}
     return "there" if "there" in states else "missing" if "missing" in states else "outside"
@@ -92,13 +100,19 @@ def _inside(base: str, path: str, top: str) -> str | None:
         return None
     full = os.path.normpath(os.path.join(base, path))
     is_path = "\0" not in path and not path.startswith("~")
-    return full if is_path and (full == top or full.startswith(top.rstrip(os.sep) + os.sep)) else None
+    return (
+        full if is_path and (full == top or full.startswith(top.rstrip(os.sep) + os.sep)) else None
+    )
 
 
 def relative_to_top(path: str, root: str, top: str) -> list[str]:
-    """What a path as written may be called in git: relative to top, "/" between its parts; [] if it is outside."""
+    """What a path as written may be called in git: relative to top, "/" between its parts; [] if it
+    is outside.
+    """
     found = (_inside(base, path, top) for base in dict.fromkeys((root, top)))
-    return list(dict.fromkeys(os.path.relpath(full, top).replace(os.sep, "/") for full in found if full))
+    return list(
+        dict.fromkeys(os.path.relpath(full, top).replace(os.sep, "/") for full in found if full)
+    )
 
 
 class Lookup:
@@ -107,7 +121,8 @@ class Lookup:
         self._states: dict[str, State] = {}
         self._names: dict[str, tuple[str, ...]] = {}
         self._budget, self._patterns = iter(range(_MAX_WALK)), 0
-        self._plain: dict[str, bool] = {top: True}  # folder -> whether it is one, reached through no symbolic link
+        # folder -> whether it is one, reached through no symbolic link
+        self._plain: dict[str, bool] = {top: True}
 
     def find_state(self, path: str) -> State:
         if path not in self._states:
@@ -115,28 +130,38 @@ class Lookup:
             if not is_known and _GLOB.search(path):
                 self._patterns += 1
                 is_known = self._patterns > _MOST_PATTERNS
-            self._states[path] = "there" if is_known else find_state(path, self._root, self._top, self._budget)
+            self._states[path] = (
+                "there" if is_known else find_state(path, self._root, self._top, self._budget)
+            )
         return self._states[path]
 
     def find_names(self, path: str) -> tuple[str, ...]:
         if path not in self._names:
             is_plain = self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path)
-            self._names[path] = (path,) if is_plain else tuple(relative_to_top(path, self._root, self._top))
+            self._names[path] = (
+                (path,) if is_plain else tuple(relative_to_top(path, self._root, self._top))
+            )
         return self._names[path]
 
     def _is_plainly_there(self, path: str) -> bool:
-        """Return whether it is a file of the project by an ordinary name, reached through no symbolic link."""
+        """Return whether it is a file of the project by an ordinary name, reached through no
+        symbolic link.
+        """
         if not _PLAIN_PATH(path) or _ODD_PART(path) or path.count("/") > _DEEPEST:
             return False
         full = f"{self._root}/{path}"
         try:
-            return self._is_plain_folder(full.rpartition("/")[0]) and not S_ISLNK(os.lstat(full).st_mode)
+            return self._is_plain_folder(full.rpartition("/")[0]) and not S_ISLNK(
+                os.lstat(full).st_mode
+            )
         except OSError:
             return False
 
     def _is_plain_folder(self, folder: str) -> bool:
         if folder not in self._plain:
-            is_plain = self._is_plain_folder(folder.rpartition("/")[0]) and S_ISDIR(os.lstat(folder).st_mode)
+            is_plain = self._is_plain_folder(folder.rpartition("/")[0]) and S_ISDIR(
+                os.lstat(folder).st_mode
+            )
             self._plain[folder] = is_plain
         return self._plain[folder]
 
@@ -193,7 +218,11 @@ def _find_longer(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict
             start = name.find("/", start + 1)
 
     only = {path: names[0] for path, names in found.items() if len(names) == 1}
-    return {path: Fate("longer", name) for path, name in only.items() if os.path.lexists(f"{top}/{name}")}
+    return {
+        path: Fate("longer", name)
+        for path, name in only.items()
+        if os.path.lexists(f"{top}/{name}")
+    }
 
 
 def _find_submodules(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
@@ -212,7 +241,9 @@ def _find_submodules(top: str, paths: Sequence[str], env: Mapping[str, str]) -> 
 
 
 def _read_sparse(top: str, places: Sequence[str], env: Mapping[str, str]) -> set[str]:
-    """Return the paths that a sparse checkout leaves out, with their folders. places: [] for all."""
+    """Return the paths that a sparse checkout leaves out, with their folders. places: [] for
+    all.
+    """
     words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *places]
     listed = read_names(words, top, env=env, check=False)
     return _with_folders(name[2:] for name in listed if name.startswith("S "))
@@ -256,7 +287,9 @@ def _read_uncommitted(
 
 
 def _is_among(path: str, names: set[str]) -> bool:
-    return path.rstrip("/") in names or (fixed_part(path) != path and any(fits(name, path) for name in names))
+    return path.rstrip("/") in names or (
+        fixed_part(path) != path and any(fits(name, path) for name in names)
+    )
 
 
 def _read_removed(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]:

@@ -1,4 +1,6 @@
-"""Content kept in git's object database under a ref of its own, away from index, work tree, branches and stash."""
+"""Content kept in git's object database under a ref of its own, away from index, work tree,
+branches and stash.
+"""
 
 import os
 import tempfile
@@ -7,32 +9,54 @@ from collections.abc import Mapping, Sequence
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import command, join_hints
 from checkpoint_git.git.objects import Entry
-from checkpoint_git.git.run import NO_HOOKS, GitResult, clean_env, git_error, quote_path, read_names, run_git
+from checkpoint_git.git.run import (
+    NO_HOOKS,
+    GitResult,
+    clean_env,
+    git_error,
+    quote_path,
+    read_names,
+    run_git,
+)
 
-# in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the folder to write to
+# in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the folder
+# to write to
 _UNSTABLE = (
     b"unstable object", b"short read", b"could not open", b": No such file or directory", b"nonexistent object",
     b"not a valid object",
 )  # fmt: skip
 _BUS_ERROR = -7  # the signal that a process gets when what it has mapped is not there any more
-# What is written is on the disk before the ref that needs it: a power cut leaves no point without its content.
-# Compressing costs most of the time, and `git gc` does it for all that lasts.
+# What is written is on the disk before the ref that needs it: a power cut leaves no point without
+# its content. Compressing costs most of the time, and `git gc` does it for all that lasts.
 _LASTING = ("-c", "core.fsync=all", "-c", "core.looseCompression=0")
-_AUTHOR = {f"GIT_{role}_{what}": "checkpoint" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+_AUTHOR = {
+    f"GIT_{role}_{what}": "checkpoint"
+    for role in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
 
 
 class CutShortError(Exception):
-    """A file became shorter while git read it, which ends git; or a prune removed what git was writing."""
+    """A file became shorter while git read it, which ends git; or a prune removed what git was
+    writing.
+    """
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
     """For work that leaves no trace in the user's index; a hook's own variables are removed."""
-    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    quiet = {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "LC_ALL": "C",
+    }
     return {**clean_env(env), **quiet}
 
 
 def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """The blob ids of files (absolute paths, no links), bytes as they are. Raises CheckpointError, CutShortError."""
+    """The blob ids of files (absolute paths, no links), bytes as they are. Raises CheckpointError,
+    CutShortError.
+    """
     if not paths:
         return []
     words = ["hash-object", "-w", "--no-filters", "--stdin-paths"]
@@ -69,9 +93,14 @@ def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, 
 
 
 def write_commit(
-    work_tree: str, files: Mapping[str, Entry], message: str, parents: Sequence[str], env: Mapping[str, str]
+    work_tree: str,
+    files: Mapping[str, Entry],
+    message: str,
+    parents: Sequence[str],
+    env: Mapping[str, str],
 ) -> str:
-    # Git may prune it until a ref names it, and what it names meanwhile: the caller looks afterwards
+    # Git may prune it until a ref names it, and what it names meanwhile: the caller looks
+    # afterwards
     with tempfile.TemporaryDirectory(prefix="checkpoint-index-") as folder:
         private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = (f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items())
@@ -79,7 +108,10 @@ def write_commit(
         run_git(stage, work_tree, stdin=os.fsencode("".join(lines)), env=private)
         tree = _write(["write-tree", "--missing-ok"], work_tree, b"", private)
     behind = [word for parent in parents for word in ("-p", parent)]
-    words, stdin = ["commit-tree", "--no-gpg-sign", *behind, tree], message.encode("utf-8", "replace")
+    words, stdin = (
+        ["commit-tree", "--no-gpg-sign", *behind, tree],
+        message.encode("utf-8", "replace"),
+    )
     return _write(words, work_tree, stdin, {**quiet_env(env), **_AUTHOR})
 
 
@@ -109,17 +141,37 @@ def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
 def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, str]:
     """Name without the prefix -> commit. prefix: ends in "/"."""
     words = ["for-each-ref", "--format=%(objectname) %(refname)", prefix]
-    lines = run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace").splitlines()
-    return {name.removeprefix(prefix): commit for commit, _, name in (line.partition(" ") for line in lines)}
+    lines = (
+        run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace").splitlines()
+    )
+    return {
+        name.removeprefix(prefix): commit
+        for commit, _, name in (line.partition(" ") for line in lines)
+    }
 
 
 def read_ignored(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    words = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--full-name"]
+    words = [
+        "ls-files",
+        "-z",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--directory",
+        "--full-name",
+    ]
     return read_names(words, work_tree, env=quiet_env(env))
 
 
 def read_changed(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"]
+    words = [
+        "status",
+        "--porcelain",
+        "-z",
+        "--no-renames",
+        "--untracked-files=all",
+        "--ignore-submodules=all",
+    ]
     return [record[3:] for record in read_names(words, work_tree, env=quiet_env(env))]
 
 

@@ -1,4 +1,6 @@
-"""What a push brings: git's hook lines taken apart, and the checkpoint files that new commits touch."""
+"""What a push brings: git's hook lines taken apart, and the checkpoint files that new commits
+touch.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -6,7 +8,15 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import Change, diff_parents, diff_trees, has_commit, read_commit
 from checkpoint_git.git.run import Env, run_git
-from checkpoint_git.git.staged import Loss, Staged, find_losses, pathspecs, read_committed, sort_out, top_glob
+from checkpoint_git.git.staged import (
+    Loss,
+    Staged,
+    find_losses,
+    pathspecs,
+    read_committed,
+    sort_out,
+    top_glob,
+)
 from checkpoint_git.protocols.registry import protocol_of, with_siblings
 
 _MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
@@ -31,14 +41,18 @@ def is_zero(object_id: str) -> bool:
 
 
 def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
-    """The pushed commit's checkpoint files that the remote lacks in this form. remote: its name, else its address."""
+    """The pushed commit's checkpoint files that the remote lacks in this form. remote: its name,
+    else its address.
+    """
     try:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
         return sort_out(work_tree, [])
     if not is_zero(push.remote_id) and has_commit(work_tree, push.remote_id):
         changed = _paths_of(diff_trees(work_tree, push.remote_id, commit, pathspecs()))
-    elif run_git(["for-each-ref", "--count=1", f"refs/remotes/{remote}"], work_tree, check=False).out:
+    elif run_git(
+        ["for-each-ref", "--count=1", f"refs/remotes/{remote}"], work_tree, check=False
+    ).out:
         words = ["rev-list", commit, "--not", f"--remotes={remote}", "--", *pathspecs()]
         changed = read_commit_changes(work_tree, run_git(words, work_tree).out.decode().split())
     else:
@@ -64,29 +78,48 @@ def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) ->
     if is_zero(push.remote_id):
         return read_new_losses(work_tree, commit, known, pattern)
     is_here = has_commit(work_tree, push.remote_id)
-    return read_losses_between(work_tree, (push.remote_id, commit), known, pattern) if is_here else []
+    return (
+        read_losses_between(work_tree, (push.remote_id, commit), known, pattern) if is_here else []
+    )
 
 
 def read_losses_between(
     work_tree: str, ends: tuple[str, str], known: Sequence[str], pattern: str, env: Env = None
 ) -> list[Loss]:
-    """What the second commit has changed or left out of the first; not what its merges took over from a branch as it is
-    there. known: rev-list's words for what is there already, as "--all": an edit in it is not this push's.
+    """What the second commit has changed or left out of the first; not what its merges took over
+    from a branch as it is there. known: rev-list's words for what is there already, as "--all": an
+    edit in it is not this push's.
     """
     specs = [top_glob(pattern)]
     losses = find_losses(diff_trees(work_tree, *ends, specs, env))
     if not any(loss.how == "changed" for loss in losses):
         return losses
-    commits = run_git(["rev-list", ends[1], f"^{ends[0]}", "--not", *known], work_tree, env=env).out.decode().split()
-    edited = {one.path for one in diff_parents(work_tree, commits, specs, env, combined=True) if any(one.before)}
+    commits = (
+        run_git(["rev-list", ends[1], f"^{ends[0]}", "--not", *known], work_tree, env=env)
+        .out.decode()
+        .split()
+    )
+    edited = {
+        one.path
+        for one in diff_parents(work_tree, commits, specs, env, combined=True)
+        if any(one.before)
+    }
     return [loss for loss in losses if loss.how == "removed" or loss.path in edited]
 
 
-def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None) -> list[Loss]:
+def read_new_losses(
+    work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None
+) -> list[Loss]:
     """What a commit on a new ref changed or left out. known: as above."""
     if not run_git(["rev-parse", *known], work_tree, env=env, check=False).out:
         return []  # and no walk through all of the history
-    lines = run_git(["rev-list", "--boundary", commit, "--not", *known], work_tree, env=env, check=False).out.decode()
+    lines = run_git(
+        ["rev-list", "--boundary", commit, "--not", *known], work_tree, env=env, check=False
+    ).out.decode()
     ends = [line[1:] for line in lines.splitlines() if line.startswith("-")][:_MOST_ENDS]
-    found = (loss for end in ends for loss in read_losses_between(work_tree, (end, commit), known, pattern, env))
+    found = (
+        loss
+        for end in ends
+        for loss in read_losses_between(work_tree, (end, commit), known, pattern, env)
+    )
     return list(dict.fromkeys(found))

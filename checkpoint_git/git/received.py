@@ -1,4 +1,6 @@
-"""What a push brings to the repository that receives it: the checkpoint files that no ref of it holds yet."""
+"""What a push brings to the repository that receives it: the checkpoint files that no ref of it
+holds yet.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -28,17 +30,23 @@ class Arrival(NamedTuple):
 
 
 def parse_received(text: str) -> list[Received]:
-    return [Received(*three) for three in (line.split(" ", 2) for line in text.split("\n")) if len(three) == 3]
+    return [
+        Received(*three)
+        for three in (line.split(" ", 2) for line in text.split("\n"))
+        if len(three) == 3
+    ]
 
 
-# It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A whole push costs the
-# same few processes however many refs it has.
+# It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A
+# whole push costs the same few processes however many refs it has.
 def server_env(env: Mapping[str, str]) -> dict[str, str]:
     # No ref that somebody pushed (refs/replace) shows other objects than are sent
     return {**env, "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
-def read_tips(repository: str, received: Sequence[Received], env: Mapping[str, str]) -> dict[str, str]:
+def read_tips(
+    repository: str, received: Sequence[Received], env: Mapping[str, str]
+) -> dict[str, str]:
     """What names no commit, such as a tag on a file, is left out."""
     ids = list(dict.fromkeys(name for line in received for name in line[:2] if not is_zero(name)))
     headers = objects.read_headers(repository, [f"{name}^{{commit}}" for name in ids], env)
@@ -52,10 +60,10 @@ def read_arrivals(
 ) -> Iterator[tuple[str, list[Arrival]]]:
     """Yield (pushed commit, the files in it that new commits brought).
 
-    Each file comes once, at the first commit that has it. A file counts as brought if a commit that no
-    ref of the repository holds changed it against all its parents, and the pushed commit still has it
-    as it was brought: what a later commit fixed, and what a merge took over from a branch that is here
-    already, is left out.
+    Each file comes once, at the first commit that has it. A file counts as brought if a commit that
+    no ref of the repository holds changed it against all its parents, and the pushed commit still
+    has it as it was brought: what a later commit fixed, and what a merge took over from a branch
+    that is here already, is left out.
     """
     tips = list(dict.fromkeys(commits))
     words = ["--full-history", "--", *pathspecs()]
@@ -182,7 +190,9 @@ def _read_moved_losses(
     return losses
 
 
-def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]) -> list[str]:
+def _list_new_commits(
+    repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]
+) -> list[str]:
     """Those that no ref has. only: words that narrow them to paths, or none."""
     words = ["rev-list", "--stdin", "--not", "--all", *only]
     stdin = "".join(f"{tip}\n" for tip in tips).encode()

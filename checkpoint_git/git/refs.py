@@ -13,7 +13,8 @@ from checkpoint_git.git.objects import Blobs, has_commit, read_commit, read_head
 from checkpoint_git.git.run import offline_env, run_git, stream_git
 
 _REMOTE = r"^(?:\w[\w+.-]*+://(?!/)(?P<site>[^/]+)/|(?P<name>[^/\s]+):(?!//))/*+(?P<path>.+)"
-_COMMIT_PAGES = {  # what a forge's host has in its name -> the part of a commit's address before its id
+# what a forge's host has in its name -> the part of a commit's address before its id
+_COMMIT_PAGES = {
     "gitlab": "-/commit", "bitbucket": "commits", "github": "commit", "codeberg": "commit", "gitea": "commit",
     "forgejo": "commit", "sr.ht": "commit",
 }  # fmt: skip
@@ -27,7 +28,9 @@ def read_own_names(work_tree: str) -> frozenset[str]:
 
 
 def read_commit_address(work_tree: str) -> str:
-    """Where the forge of the first remote shows commits, such as https://github.com/acme/app/commit/; "" if unknown."""
+    """Where the forge of the first remote shows commits, such as
+    https://github.com/acme/app/commit/; "" if unknown.
+    """
     for host, path in _read_remotes(work_tree):
         page = next((page for name, page in _COMMIT_PAGES.items() if name in host), "")
         if page:
@@ -42,11 +45,16 @@ def _read_remotes(work_tree: str) -> list[tuple[str, str]]:
         out = b"".join(stream_git(words, work_tree, env=environment()))
     except CheckpointError:  # there is no such setting
         return []
-    urls = (record.partition(b"\n")[2].decode("utf-8", "replace") for record in out.split(b"\0") if record)
+    urls = (
+        record.partition(b"\n")[2].decode("utf-8", "replace")
+        for record in out.split(b"\0")
+        if record
+    )
     found = []
     for match in filter(None, (re.match(_REMOTE, url) for url in urls)):
         host = (match["site"] or match["name"]).rpartition("@")[2]
-        host = host if match.string.startswith("http") else host.partition(":")[0]  # ssh has another port
+        # ssh has another port
+        host = host if match.string.startswith("http") else host.partition(":")[0]
         found.append((host, match["path"].rstrip("/").removesuffix(".git")))
     return found
 
@@ -57,11 +65,16 @@ class DefaultBranch(NamedTuple):
 
 
 def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> DefaultBranch | None:
-    """The branch that the remote calls its own, else init.defaultBranch, main or master; with one of its files."""
+    """The branch that the remote calls its own, else init.defaultBranch, main or master; with one
+    of its files.
+    """
     out = run_git(["config", "--get", "init.defaultBranch"], work_tree, env=env, check=False).out
     wished = os.fsdecode(out).rstrip("\n")
     names = [wished] if wished and "\n" not in wished and wished.isprintable() else []
-    refs = ["refs/remotes/origin/HEAD", *(f"refs/heads/{name}" for name in dict.fromkeys([*names, "main", "master"]))]
+    refs = [
+        "refs/remotes/origin/HEAD",
+        *(f"refs/heads/{name}" for name in dict.fromkeys([*names, "main", "master"])),
+    ]
     with Blobs(work_tree, env, MAX_BYTES) as blobs:
         for ref in refs:
             if blobs.read(f"{ref}^{{tree}}") is not None:
@@ -81,7 +94,9 @@ class Standing(NamedTuple):
 
 # Names of versions come from untrusted files, so none of them reaches git as an expression.
 def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
-    """start: 7 digits or more that a commit's id begins with, or "". tags: their full names, looked for after that."""
+    """start: 7 digits or more that a commit's id begins with, or "". tags: their full names, looked
+    for after that.
+    """
     env = {**offline_env(os.environ), "LC_ALL": "C"}
     if not has_commit(work_tree, "HEAD", env):
         return Standing("")
@@ -94,7 +109,9 @@ def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
         commits = [header.id for header in headers if header.kind == "commit"]
     if len(commits) > 1:
         return Standing(head, ambiguous=True)
-    names = [f"refs/tags/{tag}^{{commit}}" for tag in tags if _TAG.fullmatch(tag) and ".." not in tag]
+    names = [
+        f"refs/tags/{tag}^{{commit}}" for tag in tags if _TAG.fullmatch(tag) and ".." not in tag
+    ]
     commits += [header.id for header in read_headers(work_tree, names, env) if header.id]
     if not commits:
         return Standing(head)

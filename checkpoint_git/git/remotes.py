@@ -1,4 +1,6 @@
-"""A remote: its refs looked up, fetched, and pushed under a lease. What it says is untrusted, and has an end."""
+"""A remote: its refs looked up, fetched, and pushed under a lease. What it says is untrusted, and
+has an end.
+"""
 
 import os
 import re
@@ -16,7 +18,15 @@ from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import UNSHALLOW
-from checkpoint_git.git.run import LAZY_FETCH, NO_HOOKS, Env, GitResult, clean_env, run_git, start_git
+from checkpoint_git.git.run import (
+    LAZY_FETCH,
+    NO_HOOKS,
+    Env,
+    GitResult,
+    clean_env,
+    run_git,
+    start_git,
+)
 
 Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
 
@@ -29,7 +39,12 @@ _DEVNULL = -3  # as subprocess calls it
 _KILLED = -9  # as subprocess reports SIGKILL
 _HELD, _NAP = 5.0, 0.05  # seconds
 _LONGEST_REASON, _LONGEST_BRANCH = 600, 200  # characters
-_SETTINGS = ("fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false")
+_SETTINGS = (
+    "fetch.unpackLimit=1",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.pushFetchFirst=false",
+)
 _FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _MISSING = re.compile(rb"couldn't find remote ref|not our ref|unadvertised object")
 _LOST = re.compile(
@@ -39,7 +54,9 @@ _LOST = re.compile(
     rb"|unable to write file [^:]{1,300}: No such file|unable to rename temporary|/tmp_[^:]{1,300}: No such file"
 )
 _NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
-_NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)")
+_NOISE = re.compile(
+    rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)"
+)
 _NO_ACCESS = re.compile(
     rb"could not read (User|Pass)|Authentication failed|Permission denied|error: 40[13]|key verific"
 )
@@ -50,8 +67,9 @@ class UnreachableError(CheckpointError):
 
 
 class Reply(NamedTuple):
-    """lost: somebody was faster. refused: the remote does not take it. hook: this clone's own pre-push hook stopped it.
-    unknown: the line broke, and it may have arrived. said: the reason, escaped.
+    """lost: somebody was faster. refused: the remote does not take it. hook: this clone's own
+    pre-push hook stopped it. unknown: the line broke, and it may have arrived. said: the reason,
+    escaped.
     """
 
     kind: Kind
@@ -59,21 +77,32 @@ class Reply(NamedTuple):
 
 
 def network_env(env: Mapping[str, str]) -> dict[str, str]:
-    # Git speaks English and asks nobody for anything: no terminal (see _run, for ssh), no window. A GIT_ASKPASS stays,
-    # with which a job answers, and settings handed down with `git -c`.
+    # Git speaks English and asks nobody for anything: no terminal (see _run, for ssh), no window. A
+    # GIT_ASKPASS stays, with which a job answers, and settings handed down with `git -c`.
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
-    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
+    quiet = {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+        "GIT_MERGE_AUTOEDIT": "no",
+    }
     quiet |= {"SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
     return {"GIT_ASKPASS": "", LAZY_FETCH: "0", **clean_env(env), **kept, **quiet}
 
 
 def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
-    """Named "x" or "refs/heads/x". is_new: one that git itself would make. Raises CheckpointError for what is none."""
+    """Named "x" or "refs/heads/x". is_new: one that git itself would make. Raises CheckpointError
+    for what is none.
+    """
     short = name.removeprefix(HEADS)
-    fits = short.isprintable() and 0 < len(short) <= _LONGEST_BRANCH and not short.startswith("refs/")
+    fits = short.isprintable() and 0 < len(short) <= _LONGEST_BRANCH
+    fits = fits and not short.startswith("refs/")
     fits = fits and not (is_new and (short in ("@", "HEAD") or short.startswith("-")))
-    is_plain = short.isascii() and short.replace("-", "").replace("_", "").isalnum()  # most are: git need not be asked
-    if not fits or not (is_plain or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code == 0):
+    # most are plain: git need not be asked
+    is_plain = short.isascii() and short.replace("-", "").replace("_", "").isalnum()
+    if not fits or not (
+        is_plain or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code == 0
+    ):
         shown = escape_controls(shorten(name, 100))
         raise CheckpointError(f"'{shown}' cannot be a branch", "give its short name, such as topic")
     return f"{HEADS}{short}"
@@ -81,10 +110,14 @@ def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
 
 def check_remote(cwd: str, remote: str, env: Env = None) -> None:
     known = run_git(["remote"], cwd, env=env).out.decode("utf-8", "replace").splitlines()
-    if remote in (*known, ".") or (remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)):
+    if remote in (*known, ".") or (
+        remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)
+    ):
         return
     shown = escape_controls(shorten(remote, 100))
-    raise CheckpointError(f"no remote named {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote")
+    raise CheckpointError(
+        f"no remote named {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote"
+    )
 
 
 def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: float = 0.0) -> str:
@@ -96,8 +129,12 @@ def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: f
     return next((row[0] for row in rows if len(row) == 2 and row[1] == ref), "")
 
 
-def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout: float = 0.0) -> bool:
-    """wanted: full refs, ids or refspecs. False: the remote has no such thing. Raises UnreachableError."""
+def fetch(
+    cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout: float = 0.0
+) -> bool:
+    """wanted: full refs, ids or refspecs. False: the remote has no such thing. Raises
+    UnreachableError.
+    """
     ends = time.monotonic() + min(timeout or PATIENCE, _HELD)
     while True:
         prune = ["--prune"] if any("*" in each for each in wanted) else []
@@ -112,20 +149,32 @@ def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout
 
 def _unreachable(remote: str, result: GitResult) -> UnreachableError:
     shown = escape_controls(remote.rpartition("@")[2])  # an address may begin with a password
-    hint = advise("log in once by hand, with a credential helper or an ssh agent", "git", "ls-remote", shown)
-    return UnreachableError(f"{shown} gave no answer: {_reason(result)}", hint if _NO_ACCESS.search(result.err) else "")
+    hint = advise(
+        "log in once by hand, with a credential helper or an ssh agent", "git", "ls-remote", shown
+    )
+    return UnreachableError(
+        f"{shown} gave no answer: {_reason(result)}", hint if _NO_ACCESS.search(result.err) else ""
+    )
 
 
-# As much is fetched into a shallow clone as it takes to know them: there, a base that is here may be the wrong one.
+# As much is fetched into a shallow clone as it takes to know them: there, a base that is here may
+# be the wrong one.
 def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
     """For full ids. Raises CheckpointError if what a shallow clone lacks cannot be fetched."""
     ends = ["--end-of-options", remote, ours, theirs]
-    for words in ([_DEEPER[0], *ends], [_DEEPER[1], *ends], ["--unshallow", *ends], ["--unshallow", *ends[:2]]):
+    for words in (
+        [_DEEPER[0], *ends],
+        [_DEEPER[1], *ends],
+        ["--unshallow", *ends],
+        ["--unshallow", *ends[:2]],
+    ):
         if not _is_cut(cwd, ours, theirs, env):
             break
         _run([*_FETCH, *words], cwd, env, 0.0)
     if _is_cut(cwd, ours, theirs, env):
-        message = f"this clone is too shallow to find what {ours[:12]} and {theirs[:12]} have in common"
+        message = (
+            f"this clone is too shallow to find what {ours[:12]} and {theirs[:12]} have in common"
+        )
         raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
     return read_base_ids(cwd, (ours, theirs), env)
 
@@ -143,7 +192,9 @@ def push_commit(
     cwd: str, remote: str, ref: str, commit: str, expected: str, env: Env = None, timeout: float = 0.0,
     *, hooks: bool = False,
 ) -> Reply:  # fmt: skip
-    """Compare and swap: only if the full ref names `expected`, "" for a new one. hooks: run the pre-push hook."""
+    """Compare and swap: only if the full ref names `expected`, "" for a new one. hooks: run the
+    pre-push hook.
+    """
     words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
     words += [f"--force-with-lease={ref}:{expected}", "--end-of-options", remote, f"{commit}:{ref}"]
     return read_reply(_run(words, cwd, env, timeout, hooks=hooks))
@@ -194,10 +245,16 @@ def _shown(text: bytes) -> str:
     return escape_controls(shorten(str(hide_secrets(reason, reason)), _LONGEST_REASON))
 
 
-# No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote branches. Whoever answers
-# may be slow, silent, talkative or gone: every question has an end in time and in memory.
-def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: bool = False) -> GitResult:
-    settings = [*(word for each in _SETTINGS for word in ("-c", each)), *([] if hooks else NO_HOOKS)]
+# No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote
+# branches. Whoever answers may be slow, silent, talkative or gone: every question has an end in
+# time and in memory.
+def _run(
+    words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: bool = False
+) -> GitResult:
+    settings = [
+        *(word for each in _SETTINGS for word in ("-c", each)),
+        *([] if hooks else NO_HOOKS),
+    ]
     result, trouble = run_bounded([*settings, *words], cwd, env, timeout or PATIENCE)
     return result._replace(err=f"fatal: {trouble}\n".encode() + result.err) if trouble else result
 
@@ -205,14 +262,25 @@ def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: boo
 def run_bounded(
     words: Sequence[str], cwd: str, env: Env, timeout: float, stdin: int = _DEVNULL
 ) -> tuple[GitResult, str]:
-    """And why it was ended, with all that it has started; "" if it ended by itself. timeout: seconds."""
-    ends, out, err, trouble = time.monotonic() + timeout, bytearray(), bytearray(), "it was interrupted"
+    """And why it was ended, with all that it has started; "" if it ended by itself. timeout:
+    seconds.
+    """
+    ends, out, err, trouble = (
+        time.monotonic() + timeout,
+        bytearray(),
+        bytearray(),
+        "it was interrupted",
+    )
     process = start_git(words, cwd, env=env, stdin=stdin, own_group=True)
     with process, selectors.DefaultSelector() as selector:
         try:
             selector.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, out)
             selector.register(cast(IO[bytes], process.stderr), selectors.EVENT_READ, err)
-            while selector.get_map() and max(len(out), len(err)) <= _MOST_SAID and time.monotonic() < ends:
+            while (
+                selector.get_map()
+                and max(len(out), len(err)) <= _MOST_SAID
+                and time.monotonic() < ends
+            ):
                 for key, _ in selector.select(max(ends - time.monotonic(), 0)):
                     chunk = os.read(key.fd, _CHUNK)
                     key.data.extend(chunk)
@@ -224,4 +292,6 @@ def run_bounded(
         finally:
             if trouble:
                 platform.end_group(process)
-    return GitResult(_KILLED if trouble else process.wait(), bytes(out), bytes(err[:_MOST_SAID])), trouble
+    return GitResult(
+        _KILLED if trouble else process.wait(), bytes(out), bytes(err[:_MOST_SAID])
+    ), trouble

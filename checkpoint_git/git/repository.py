@@ -1,4 +1,6 @@
-"""A repository's folders, found by git, and its own configuration, read and written through GitPython."""
+"""A repository's folders, found by git, and its own configuration, read and written through
+GitPython.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -6,7 +8,14 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.git.run import GitMissingError, check_git_version, clean_env, git_error, run_git, stream_git
+from checkpoint_git.git.run import (
+    GitMissingError,
+    check_git_version,
+    clean_env,
+    git_error,
+    run_git,
+    stream_git,
+)
 from checkpoint_git.git.stale_locks import describe_lock
 
 
@@ -21,11 +30,17 @@ class Repository(NamedTuple):  # absolute paths
 def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
     """None outside git. Raises CheckpointError inside a .git folder."""
     check_git_version(start)
-    # A hook runs with GIT_DIR set; in another repository git would then work on the hook's own (measured: a commit on
-    # the user's real branch). "not a git repository" is recognised below, so git must not translate it.
+    # A hook runs with GIT_DIR set; in another repository git would then work on the hook's own
+    # (measured: a commit on the user's real branch). "not a git repository" is recognised below, so
+    # git must not translate it.
     own = {**clean_env(env), "LC_ALL": "C"}
     words = ["rev-parse", "--path-format=absolute"]
-    facts = ["--is-bare-repository", "--is-inside-git-dir", "--absolute-git-dir", "--git-common-dir"]
+    facts = [
+        "--is-bare-repository",
+        "--is-inside-git-dir",
+        "--absolute-git-dir",
+        "--git-common-dir",
+    ]
     answer = run_git([*words, *facts], start, env=own, check=False)
     if answer.code != 0:
         if b"not a git repository" not in answer.err:
@@ -38,7 +53,13 @@ def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
         message = f"{escape_controls(git_dir)} is a git directory or the inside of one: no files are checked out here"
         raise CheckpointError(message, "run it in a clone or a work tree")
     top = git_dir if bare == "true" else _read_path([*words, "--show-toplevel"], start, own)
-    return Repository(top, git_dir, common_dir, _read_path([*words, "--git-path", "hooks"], top, own), bare == "true")
+    return Repository(
+        top,
+        git_dir,
+        common_dir,
+        _read_path([*words, "--git-path", "hooks"], top, own),
+        bare == "true",
+    )
 
 
 def _read_path(words: list[str], cwd: str, env: Mapping[str, str]) -> str:
@@ -49,7 +70,9 @@ def _read_path(words: list[str], cwd: str, env: Mapping[str, str]) -> str:
 def may_be_bare(folder: str) -> bool:
     # Saves asking git: a bare repository is not a folder with a .git, and has its HEAD at the top
     while not os.path.exists(os.path.join(folder, ".git")):
-        if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
+        if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(
+            os.path.join(folder, "objects")
+        ):
             return True
         if os.path.dirname(folder) == folder:
             return False
@@ -61,7 +84,8 @@ def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
     """Of every scope; of several values the last. env: a clean one."""
     words = ["config", "--null", "--list"]
     try:
-        return _parse_settings(b"".join(stream_git(words, folder, env=env)))  # subprocess would cost as much as git
+        # subprocess would cost as much as git
+        return _parse_settings(b"".join(stream_git(words, folder, env=env)))
     except GitMissingError:
         raise
     except CheckpointError:  # which does not say why
@@ -100,12 +124,20 @@ def _parse_settings(out: bytes) -> dict[str, str]:
 
 
 def _config(place: Repository, *words: str) -> bytes:
-    from git import Git, GitCommandError  # 0.1 s to load, which the doctor, who only looks, does without
+    # 0.1 s to load, which the doctor, who only looks, does without
+    from git import (
+        Git,
+        GitCommandError,
+    )
 
     git = Git(place.work_tree)
-    git.update_environment(GIT_DIR=place.git_dir, GIT_WORK_TREE=place.work_tree, GIT_COMMON_DIR=place.common_dir)
+    git.update_environment(
+        GIT_DIR=place.git_dir, GIT_WORK_TREE=place.work_tree, GIT_COMMON_DIR=place.common_dir
+    )
     try:
-        return bytes(git.config("--local", *words, strip_newline_in_stdout=False, stdout_as_string=False))
+        return bytes(
+            git.config("--local", *words, strip_newline_in_stdout=False, stdout_as_string=False)
+        )
     except GitCommandError as error:
         printed = escape_controls(str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
         hint = describe_lock(f"{config_path(place)}.lock") or "is the configuration read-only?"
@@ -113,9 +145,18 @@ def _config(place: Repository, *words: str) -> bytes:
 
 
 def _refuse_other_git_dir(env: Mapping[str, str], start: str, git_dir: str) -> None:
-    # where GIT_DIR names another repository than the one around `start`, which one was meant is a guess
+    # where GIT_DIR names another repository than the one around `start`, which one was meant is a
+    # guess
     named = env.get("GIT_DIR", "")
-    if named and os.path.realpath(os.path.join(start, named)) != os.path.realpath(git_dir or os.devnull):
-        found = f"this directory belongs to {escape_controls(git_dir)}" if git_dir else "this directory is in none"
+    if named and os.path.realpath(os.path.join(start, named)) != os.path.realpath(
+        git_dir or os.devnull
+    ):
+        found = (
+            f"this directory belongs to {escape_controls(git_dir)}"
+            if git_dir
+            else "this directory is in none"
+        )
         hint = "unset GIT_DIR, or go into the work tree of the repository that you mean"
-        raise CheckpointError(f"GIT_DIR names the repository {escape_controls(named)}, but {found}", hint)
+        raise CheckpointError(
+            f"GIT_DIR names the repository {escape_controls(named)}, but {found}", hint
+        )

@@ -1,4 +1,6 @@
-"""The one door through which git is run: it knows processes and environments, and nothing about checkpoints."""
+"""The one door through which git is run: it knows processes and environments, and nothing about
+checkpoints.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 # 2.31 brought `git rev-parse --path-format`; the suite runs with 2.39 and later.
 MINIMUM_VERSION = (2, 31)
 
-# What `git rev-parse --local-env-vars` prints (git 2.39): with one of these set, git talks to that repository,
-# whatever directory it is started in.
+# What `git rev-parse --local-env-vars` prints (git 2.39): with one of these set, git talks to that
+# repository, whatever directory it is started in.
 LOCAL_VARIABLES = frozenset((
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
     "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX",
@@ -28,14 +30,18 @@ LOCAL_VARIABLES = frozenset((
 _CHUNK = 1 << 18  # bytes
 _PIPE = 1 << 20  # bytes
 USAGE_ERROR = 129  # git's exit code
-# what git would start also to read, and an index written anew, which starts a hook: an unpacked archive may name any
+# what git would start also to read, and an index written anew, which starts a hook: an unpacked
+# archive may name any
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "diff.autoRefreshIndex=false")
 # a hook on refs and on the index is for the user's own, and for no private one
 NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
 _COMPARING = frozenset(("status", "diff"))
-# In a partial clone git would fetch what these lack, with the transport that the configuration names.
+# In a partial clone git would fetch what these lack, with the transport that the configuration
+# names.
 _READING = frozenset(("cat-file", "diff", "diff-files", "diff-index", "diff-tree", "status"))
-LAZY_FETCH = "GIT_NO_LAZY_FETCH"  # "0" lets git fetch: it is in no configuration, so it is the user's word
+LAZY_FETCH = (
+    "GIT_NO_LAZY_FETCH"  # "0" lets git fetch: it is in no configuration, so it is the user's word
+)
 _OFFLINE = {LAZY_FETCH: "1", "GIT_ALLOW_PROTOCOL": "none"}
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
 _SET_ASIDE = advise(
@@ -46,7 +52,13 @@ _SET_ASIDE = advise(
 )
 _OWNED = Blank("the repository", "PATH")
 _OTHER_OWNER = advise(
-    "the repository belongs to another user", "git", "config", "--global", "--add", "safe.directory", _OWNED
+    "the repository belongs to another user",
+    "git",
+    "config",
+    "--global",
+    "--add",
+    "safe.directory",
+    _OWNED,
 )
 LACKING = join_hints(
     f"in a partial clone, {LAZY_FETCH}=0 in the environment lets git fetch it",
@@ -55,21 +67,33 @@ LACKING = join_hints(
 _KNOWN_TROUBLE: tuple[tuple[bytes, AnyHint], ...] = (
     (b"dubious ownership", _OTHER_OWNER),
     (b"unsafe repository", _OTHER_OWNER),  # git 2.35.2 to 2.37
-    (b"safe.bareRepository", 'name the bare repository, as this setting wants it: export GIT_DIR="$PWD"'),
+    (
+        b"safe.bareRepository",
+        'name the bare repository, as this setting wants it: export GIT_DIR="$PWD"',
+    ),
     (b"not a git repository", advise("go into a repository, or make one", "git", "init")),
     (b"for refs/worktree/checkpoint/", _SET_ASIDE),
     (b"lazy fetching disabled", LACKING),
     (b"transport '", LACKING),  # is not allowed: in gits that do not know the variable
     (b"No space left on device", "the disk is full: make room, then run the same command again"),
-    (b"must be run in a work tree", "go into a work tree: a bare repository has no files to look at"),
+    (
+        b"must be run in a work tree",
+        "go into a work tree: a bare repository has no files to look at",
+    ),
 )
 
 
-# of the command's scope, which git obeys; git 2.31 to 2.37 does not know the setting, and reads over it
-_ANY_BARE = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.bareRepository", "GIT_CONFIG_VALUE_0": "all"}
+# of the command's scope, which git obeys; git 2.31 to 2.37 does not know the setting, and reads
+# over it
+_ANY_BARE = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_0": "all",
+}
 
 
-# git's whole environment; None for this process's own, with a hook's GIT_DIR and GIT_INDEX_FILE: see clean_env
+# git's whole environment; None for this process's own, with a hook's GIT_DIR and GIT_INDEX_FILE:
+# see clean_env
 Env = Mapping[str, str] | None
 
 
@@ -83,7 +107,9 @@ class GitResult(NamedTuple):
     err: bytes
 
 
-def run_git(words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True) -> GitResult:
+def run_git(
+    words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True
+) -> GitResult:
     """check: any exit code but 0 is a CheckpointError that holds what git said."""
     with start_git(words, cwd, env=env) as process:
         out, err = process.communicate(stdin)
@@ -93,7 +119,9 @@ def run_git(words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = No
     return result
 
 
-def read_names(words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True) -> list[str]:
+def read_names(
+    words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True
+) -> list[str]:
     """The paths that git lists with -z."""
     out = run_git(words, cwd, stdin=stdin, env=env, check=check).out
     return [os.fsdecode(name) for name in out.split(b"\0") if name]
@@ -108,12 +136,15 @@ def start_git(
     stderr: "int | IO[bytes] | None" = None,
     own_group: bool = False,
 ) -> "subprocess.Popen[bytes]":
-    """Its streams are pipes unless the caller gives others: who reads only stdout passes a stderr, or a chatty git may
-    block. own_group: it and all that it starts can be ended together, and no key pressed here reaches them.
+    """Its streams are pipes unless the caller gives others: who reads only stdout passes a stderr,
+    or a chatty git may block. own_group: it and all that it starts can be ended together, and no
+    key pressed here reaches them.
     """
     import subprocess
 
-    words, surroundings = _quieten(words, cwd, {"GIT_OPTIONAL_LOCKS": "0", **(os.environ if env is None else env)})
+    words, surroundings = _quieten(
+        words, cwd, {"GIT_OPTIONAL_LOCKS": "0", **(os.environ if env is None else env)}
+    )
     try:
         return subprocess.Popen(
             ["git", *_QUIET, *words],
@@ -129,28 +160,47 @@ def start_git(
             raise CheckpointError(f"{escape_controls(cwd)} is not a directory") from error
         raise GitMissingError(*_NO_GIT) from error
     except OSError as error:
-        raise CheckpointError(f"git could not be started: {error.strerror}", "check PATH and the directory") from error
+        raise CheckpointError(
+            f"git could not be started: {error.strerror}", "check PATH and the directory"
+        ) from error
 
 
-def _quieten(words: Sequence[str], cwd: str, env: dict[str, str]) -> tuple[Sequence[str], dict[str, str]]:
+def _quieten(
+    words: Sequence[str], cwd: str, env: dict[str, str]
+) -> tuple[Sequence[str], dict[str, str]]:
     if not _READING.isdisjoint(words[:2]):
         env |= _OFFLINE if env.get(LAZY_FETCH) != "0" else {}
     if _COMPARING.isdisjoint(words[:2]):
         return words, env
-    # git would start the programs that the configuration names, to compare a file whose time has changed: without them
-    # it counts as changed unless its bytes are those of the index. Nor is a submodule asked, which has its own.
-    asked = ["config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$"]
+    # git would start the programs that the configuration names, to compare a file whose time has
+    # changed: without them it counts as changed unless its bytes are those of the index. Nor is a
+    # submodule asked, which has its own.
+    asked = [
+        "config",
+        "--null",
+        "--name-only",
+        "--get-regexp",
+        r"^filter\..*\.(clean|process|required)$",
+    ]
     keys = os.fsdecode(run_git(asked, cwd, env=env, check=False).out).split("\0")[:-1]
     count = int(given) if (given := env.get("GIT_CONFIG_COUNT", "")).isdecimal() else 0
     for at, key in enumerate(keys, count):
-        env |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": "false" if key.endswith(".required") else ""}
+        env |= {
+            f"GIT_CONFIG_KEY_{at}": key,
+            f"GIT_CONFIG_VALUE_{at}": "false" if key.endswith(".required") else "",
+        }
     at = next(at for at, word in enumerate(words, 1) if word in _COMPARING)
-    return [*words[:at], "--ignore-submodules=dirty", *words[at:]], {**env, "GIT_CONFIG_COUNT": str(count + len(keys))}
+    return [*words[:at], "--ignore-submodules=dirty", *words[at:]], {
+        **env,
+        "GIT_CONFIG_COUNT": str(count + len(keys)),
+    }
 
 
-def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin: bytes = b"") -> Iterator[bytes]:
-    """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after the last chunk.
-    stdin: for what reads it to its end before it writes, such as `git log --stdin`.
+def stream_git(
+    words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin: bytes = b""
+) -> Iterator[bytes]:
+    """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after
+    the last chunk. stdin: for what reads it to its end before it writes, such as `git log --stdin`.
     """
     reading, writing = os.pipe()
     platform.widen_pipe(writing, _PIPE)
@@ -181,7 +231,10 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin:
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
     first_line = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
     hint: AnyHint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
-    if hint == _OTHER_OWNER and (named := first_line.partition("'")[2].rpartition("'")[0])[:1] == "/":
+    if (
+        hint == _OTHER_OWNER
+        and (named := first_line.partition("'")[2].rpartition("'")[0])[:1] == "/"
+    ):
         hint = fill_blank(hint, _OWNED, named)
     if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
@@ -190,20 +243,30 @@ def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointEr
 
 
 def quote_path(path: bytes) -> bytes:
-    """A path as git reads it from a line: in quotes, with octal escapes, where it holds what a line cannot."""
+    """A path as git reads it from a line: in quotes, with octal escapes, where it holds what a line
+    cannot.
+    """
     if not path.startswith(b'"') and not any(byte < 0x20 or byte == 0x7F for byte in path):
         return path
-    plain = (b"\\%03o" % byte if byte < 0x20 or byte in b'"\\' or byte >= 0x7F else bytes([byte]) for byte in path)
+    plain = (
+        b"\\%03o" % byte if byte < 0x20 or byte in b'"\\' or byte >= 0x7F else bytes([byte])
+        for byte in path
+    )
     return b'"' + b"".join(plain) + b'"'
 
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Without what ties git to one repository: for work in any other one. That GIT_DIR named one, as git does for its
-    hooks, is what safe.bareRepository=explicit (the default of git 3.0) asks for, and stays known.
+    """Without what ties git to one repository: for work in any other one. That GIT_DIR named one,
+    as git does for its hooks, is what safe.bareRepository=explicit (the default of git 3.0) asks
+    for, and stays known.
     """
     pairs = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
     is_named = "GIT_DIR" in env or env.get("GIT_CONFIG_KEY_0") == _ANY_BARE["GIT_CONFIG_KEY_0"]
-    kept = {name: env[name] for name in env if name not in LOCAL_VARIABLES and not name.startswith(pairs)}
+    kept = {
+        name: env[name]
+        for name in env
+        if name not in LOCAL_VARIABLES and not name.startswith(pairs)
+    }
     return {**kept, **_ANY_BARE} if is_named else kept
 
 
@@ -213,8 +276,14 @@ def fetching_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def offline_env(env: Mapping[str, str]) -> dict[str, str]:
-    """A clean one, in which git asks no server for what a partial clone lacks, unless the user lets it."""
-    return {**clean_env(env), **(_OFFLINE if env.get(LAZY_FETCH) != "0" else {}), "GIT_TERMINAL_PROMPT": "0"}
+    """A clean one, in which git asks no server for what a partial clone lacks, unless the user lets
+    it.
+    """
+    return {
+        **clean_env(env),
+        **(_OFFLINE if env.get(LAZY_FETCH) != "0" else {}),
+        "GIT_TERMINAL_PROMPT": "0",
+    }
 
 
 def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
@@ -233,7 +302,9 @@ def check_git_version(cwd: str, minimum: tuple[int, ...] = MINIMUM_VERSION) -> t
         raise CheckpointError("git --version gave no version", "check which git is on PATH")
     if version < minimum:
         needed = _version_text(minimum)
-        raise CheckpointError(f"git {_version_text(version)} is too old", f"install git {needed} or newer")
+        raise CheckpointError(
+            f"git {_version_text(version)} is too old", f"install git {needed} or newer"
+        )
     return version
 
 

@@ -1,4 +1,6 @@
-"""Checkpoint files as git has them, in the index or in a commit, and committed files that do not stay as they are."""
+"""Checkpoint files as git has them, in the index or in a commit, and committed files that do not
+stay as they are.
+"""
 
 import errno
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,9 +13,13 @@ from checkpoint_git.protocols.registry import KINDS, protocol_of, with_siblings
 
 
 class Files:
-    """(path, content), sorted by path, read one by one. EFBIG in place of what is too large for a checkpoint."""
+    """(path, content), sorted by path, read one by one. EFBIG in place of what is too large for a
+    checkpoint.
+    """
 
-    def __init__(self, work_tree: str, entries: Sequence[objects.IndexEntry] = (), env: Env = None) -> None:
+    def __init__(
+        self, work_tree: str, entries: Sequence[objects.IndexEntry] = (), env: Env = None
+    ) -> None:
         self._work_tree, self._env = work_tree, env
         self.entries = sorted(entries)
 
@@ -21,15 +27,22 @@ class Files:
         return len(self.entries)
 
     def __iter__(self) -> Iterator[tuple[str, bytes | OSError]]:
-        contents = objects.read_bounded(self._work_tree, [entry.blob for entry in self.entries], self._env)
+        contents = objects.read_bounded(
+            self._work_tree, [entry.blob for entry in self.entries], self._env
+        )
         for entry, data in zip(self.entries, contents, strict=True):
             if isinstance(data, int):
-                yield entry.path, OSError(errno.EFBIG, f"it has {data} bytes, and {MAX_BYTES} is the limit")
+                yield (
+                    entry.path,
+                    OSError(errno.EFBIG, f"it has {data} bytes, and {MAX_BYTES} is the limit"),
+                )
             else:
                 yield entry.path, data
 
     def only(self, paths: Collection[str]) -> "Files":
-        return Files(self._work_tree, [entry for entry in self.entries if entry.path in paths], self._env)
+        return Files(
+            self._work_tree, [entry for entry in self.entries if entry.path in paths], self._env
+        )
 
 
 class Staged(NamedTuple):
@@ -58,13 +71,20 @@ def read_staged(work_tree: str) -> Staged:
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
     """Those that differ from the commit `since`; deleted ones are left out."""
     changed = with_siblings({one.path for one in objects.diff_index(work_tree, since, pathspecs())})
-    return sort_out(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
+    return sort_out(
+        work_tree,
+        [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed],
+    )
 
 
 def read_committed(work_tree: str, rev: str, only: Collection[str] | None = None) -> Staged:
     """only: these paths. Raises CheckpointError: an unknown rev."""
     entries = objects.read_tree(work_tree, objects.read_commit(work_tree, rev)).items()
-    wanted = (objects.IndexEntry(path, *entry, 0) for path, entry in entries if only is None or path in only)
+    wanted = (
+        objects.IndexEntry(path, *entry, 0)
+        for path, entry in entries
+        if only is None or path in only
+    )
     return sort_out(work_tree, wanted)
 
 
@@ -78,8 +98,12 @@ def sort_out(work_tree: str, entries: Iterable[objects.IndexEntry], env: Env = N
     )
 
 
-def read_losses(work_tree: str, pattern: str, *, staged: bool = False, env: Env = None) -> list[Loss]:
-    """Return the files of a pattern that HEAD has otherwise. staged: as the index has them, not the work tree."""
+def read_losses(
+    work_tree: str, pattern: str, *, staged: bool = False, env: Env = None
+) -> list[Loss]:
+    """Return the files of a pattern that HEAD has otherwise. staged: as the index has them, not the
+    work tree.
+    """
     if not objects.has_commit(work_tree, "HEAD"):
         return []
 
@@ -87,7 +111,8 @@ def read_losses(work_tree: str, pattern: str, *, staged: bool = False, env: Env 
     diff = objects.diff_index if staged else objects.diff_work_tree
     losses = find_losses(diff(work_tree, "HEAD", specs))
     for head in _list_merged_heads(work_tree, env) if losses else []:
-        # what the other branch has just so was taken over: two records had one name, and one was moved away
+        # what the other branch has just so was taken over: two records had one name, and one was
+        # moved away
         edited = {change.path for change in diff(work_tree, head, specs)}
         losses = [loss for loss in losses if loss.how == "removed" or loss.path in edited]
     return losses
@@ -96,7 +121,8 @@ def read_losses(work_tree: str, pattern: str, *, staged: bool = False, env: Env 
 def _list_merged_heads(work_tree: str, env: Env) -> list[str]:
     """Return the commits that a merge in progress brings in.
 
-    git writes MERGE_HEAD only where it stops; when it runs pre-merge-commit, they are in variables GITHEAD_<id>.
+    git writes MERGE_HEAD only where it stops; when it runs pre-merge-commit, they are in variables
+    GITHEAD_<id>.
     """
     names = [name.removeprefix("GITHEAD_") for name in env or () if name.startswith("GITHEAD_")]
     heads = [name for name in names if objects.is_id(name)] or ["MERGE_HEAD"]
@@ -104,4 +130,8 @@ def _list_merged_heads(work_tree: str, env: Env) -> list[str]:
 
 
 def find_losses(changes: Iterable[objects.Change]) -> list[Loss]:
-    return list(dict.fromkeys(Loss(one.path, "changed" if one.after else "removed") for one in changes if one.old))
+    return list(
+        dict.fromkeys(
+            Loss(one.path, "changed" if one.after else "removed") for one in changes if one.old
+        )
+    )

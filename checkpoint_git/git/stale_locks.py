@@ -1,4 +1,6 @@
-"""Lock files that a killed git left behind: those on our own refs are removed, the user's are described."""
+"""Lock files that a killed git left behind: those on our own refs are removed, the user's are
+described.
+"""
 
 import os
 import time
@@ -11,16 +13,20 @@ from checkpoint_git.core.terminal_text import plain_path
 from checkpoint_git.git.own_files import read_start
 
 OWN_REFS = "refs/worktree/checkpoint"
-SURELY_LEFT = 60  # seconds; longer than git holds a lock, except that of the index while it waits for an editor
+# seconds; longer than git holds a lock, except that of the index while it waits for an editor
+SURELY_LEFT = 60
 
 _LONGEST_HELD = 10.0  # seconds; git holds the lock of a ref for milliseconds
 _NAP = 0.1  # seconds
 _LONGEST_PATH = 4096  # bytes
 _ENDING = ".lock"
 
-# Files of a git directory that git locks. What it locks in capital letters as well is a ref: HEAD, ORIG_HEAD.
+# Files of a git directory that git locks. What it locks in capital letters as well is a ref: HEAD,
+# ORIG_HEAD.
 _FILES = ("config", "config.worktree", "gc.pid", "index", "packed-refs", "shallow")
-_NEW_REFS = "packed-refs.new"  # what git writes under the lock of packed-refs: it refuses to write over one
+_NEW_REFS = (
+    "packed-refs.new"  # what git writes under the lock of packed-refs: it refuses to write over one
+)
 _FLAT = ("info", "objects/info", "objects/info/commit-graphs", "objects/pack")
 _DEEP = ("refs", "logs", "reftable")
 
@@ -81,9 +87,9 @@ def list_locks(folder: str) -> list[str]:
 def clear_own_locks(locks: Sequence[str], is_git_running: Callable[[], bool]) -> list[str]:
     """Remove locks on what only we write, and return their paths.
 
-    Whoever calls this holds the lock of those who write there, so no process of ours works on it. A git that
-    a killed one left running may, or the user's `git gc`: while one may run, a lock is waited for until it is
-    older than git ever holds one.
+    Whoever calls this holds the lock of those who write there, so no process of ours works on it. A
+    git that a killed one left running may, or the user's `git gc`: while one may run, a lock is
+    waited for until it is older than git ever holds one.
     """
     removed = []
     if locks and is_git_running():
@@ -113,9 +119,15 @@ def list_work_folders(common_dir: str) -> list[str]:
     if os.path.basename(common_dir) == ".git":
         folders.append(os.path.dirname(common_dir))
     for git_dir in list_git_dirs(common_dir)[1:]:
-        named = read_start(os.path.join(git_dir, "gitdir"), _LONGEST_PATH).rstrip(b"\n").replace(b"\0", b"")
+        named = (
+            read_start(os.path.join(git_dir, "gitdir"), _LONGEST_PATH)
+            .rstrip(b"\n")
+            .replace(b"\0", b"")
+        )
         if named:
-            folders.append(os.path.dirname(os.path.normpath(os.path.join(git_dir, os.fsdecode(named)))))
+            folders.append(
+                os.path.dirname(os.path.normpath(os.path.join(git_dir, os.fsdecode(named))))
+            )
     return folders
 
 

@@ -1,4 +1,6 @@
-"""The checked-out branch beside its upstream, as far as this clone knows it; it asks no server and merges nothing."""
+"""The checked-out branch beside its upstream, as far as this clone knows it; it asks no server and
+merges nothing.
+"""
 
 import os
 import re
@@ -12,7 +14,15 @@ from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 
-_STATUS = ("status", "--porcelain=v2", "--branch", "--ahead-behind", "-z", "--untracked-files=no", "--no-renames")
+_STATUS = (
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "--ahead-behind",
+    "-z",
+    "--untracked-files=no",
+    "--no-renames",
+)
 _FIELDS_BEFORE_PATH = {b"1 ": 8, b"u ": 10}  # of its records on a changed and on an unmerged file
 
 
@@ -35,7 +45,9 @@ class Settings(NamedTuple):
 
 
 def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
-    """None without an upstream or default branch, for a detached or unborn HEAD, and in the middle of an operation."""
+    """None without an upstream or default branch, for a detached or unborn HEAD, and in the middle
+    of an operation.
+    """
     if read_operation(git_dir):
         return None
     headers, changed = dict[str, str](), set[str]()
@@ -60,7 +72,9 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
     return Tracking(branch, head, name, commit, True, ahead, behind, dirty)
 
 
-def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: Mapping[str, str]) -> Tracking | None:
+def _read_default(
+    cwd: str, branch: str, head: str, dirty: frozenset[str], env: Mapping[str, str]
+) -> Tracking | None:
     """Of origin, or of the only remote, for a branch that follows nothing."""
     words = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes/*/HEAD"]
     rows = [row.split(" ") for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines()]
@@ -71,19 +85,33 @@ def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: 
         return None
     words = ["rev-list", "--left-right", "--count", f"{head}...{commit}", "--"]
     ahead, behind = run_git(words, cwd, env=env).out.decode().split()
-    return Tracking(branch, head, target.removeprefix("refs/remotes/"), commit, False, int(ahead), int(behind), dirty)
+    return Tracking(
+        branch,
+        head,
+        target.removeprefix("refs/remotes/"),
+        commit,
+        False,
+        int(ahead),
+        int(behind),
+        dirty,
+    )
 
 
 def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
-    """What the upstream changed, at the base, HEAD and upstream. Raises CheckpointError if no base is known."""
+    """What the upstream changed, at the base, HEAD and upstream. Raises CheckpointError if no base
+    is known.
+    """
     return read_touched(cwd, Commit(tracking.head, "", (tracking.head, tracking.commit), ""), env)
 
 
 def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
-    keys = r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$"
+    keys = (
+        r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$"
+    )
     out = run_git(["config", "-z", "--get-regexp", keys], cwd, env=env, check=False).out
     records = (record.partition("\n") for record in os.fsdecode(out).split("\0"))
-    known = {key: value if equals else "true" for key, equals, value in records}  # a name alone means true
+    # a name alone means true
+    known = {key: value if equals else "true" for key, equals, value in records}
     driver = read_driver_command(known.get(DRIVER, ""))
     rebases = _is_set(known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")))
     stashes = _is_set(known.get("rebase.autostash" if rebases else "merge.autostash", ""))
@@ -95,7 +123,9 @@ def _is_set(value: str) -> bool:
     return value.lower() not in ("", "false", "no", "off", "0")
 
 
-def is_in_the_way(cwd: str, path: str, tracking: Tracking, settings: Settings, is_new: bool) -> bool:
+def is_in_the_way(
+    cwd: str, path: str, tracking: Tracking, settings: Settings, is_new: bool
+) -> bool:
     """Return whether git would not merge over what is at a path. is_new: HEAD has no such file."""
     if path in tracking.dirty:
         return not settings.stashes

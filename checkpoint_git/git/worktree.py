@@ -1,4 +1,6 @@
-"""How a work tree differs from what is committed: unmerged, never added, changed since. It judges no checkpoint."""
+"""How a work tree differs from what is committed: unmerged, never added, changed since. It judges
+no checkpoint.
+"""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +12,18 @@ from checkpoint_git.protocols.registry import KINDS
 
 
 def list_roots(top: str, env: Mapping[str, str], *, tracked: bool = False) -> list[str]:
-    """The folders of a work tree that hold a folder of checkpoints; what git ignores is left out."""
+    """The folders of a work tree that hold a folder of checkpoints; what git ignores is left
+    out.
+    """
     others = [] if tracked else ["--others", "--exclude-standard"]
     words = ["ls-files", "--cached", *others, "-z", "--", *pathspecs()]
     names = read_names(words, top, env=clean_env(env), check=False)
     folders = {os.path.split(os.path.join(top, os.path.dirname(name))) for name in names}
-    return sorted(root for root, name in folders if name == KINDS[0].folder and os.path.isdir(f"{root}/{name}"))
+    return sorted(
+        root
+        for root, name in folders
+        if name == KINDS[0].folder and os.path.isdir(f"{root}/{name}")
+    )
 
 
 def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
@@ -23,8 +31,18 @@ def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
 
 
 def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> set[str]:
-    """Which paths, of files or folders, are here, neither committed nor staged, and not covered by .gitignore."""
-    words = ["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z", "--full-name"]
+    """Which paths, of files or folders, are here, neither committed nor staged, and not covered by
+    .gitignore.
+    """
+    words = [
+        "ls-files",
+        "--others",
+        "--directory",
+        "--no-empty-directory",
+        "--exclude-standard",
+        "-z",
+        "--full-name",
+    ]
     found = set(read_names(words, work_tree, env=env))
     return {path for path in paths if _is_among(path.rstrip("/"), found)} if found else set()
 
@@ -39,11 +57,15 @@ def read_untracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str])
 
 def read_ignored(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> list[str]:
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    return read_names(["check-ignore", "-z", "--stdin"], work_tree, stdin=stdin, env=env, check=False)
+    return read_names(
+        ["check-ignore", "-z", "--stdin"], work_tree, stdin=stdin, env=env, check=False
+    )
 
 
 def read_ignoring(work_tree: str, path: str, env: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return (file, number, text) of the line that makes git ignore a path; empty texts for none."""
+    """Return (file, number, text) of the line that makes git ignore a path; empty texts for
+    none.
+    """
     found = read_names(["check-ignore", "-v", "-z", "--", path], work_tree, env=env, check=False)
     return (found[0], found[1], found[2]) if len(found) > 2 else ("", "", "")
 
@@ -55,5 +77,17 @@ def _is_among(path: str, found: set[str]) -> bool:
 
 
 def read_changed(work_tree: str, paths: Sequence[str], env: Env = None) -> set[str]:
-    words = ["--literal-pathspecs", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
-    return {record[3:] for record in read_names([*words, *paths], work_tree, env=env)} if paths else set()
+    words = [
+        "--literal-pathspecs",
+        "status",
+        "--porcelain",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+        "--",
+    ]
+    return (
+        {record[3:] for record in read_names([*words, *paths], work_tree, env=env)}
+        if paths
+        else set()
+    )

@@ -1,4 +1,6 @@
-"""A tool call run as the command line would run it, and its answer cut to what an agent can read."""
+"""A tool call run as the command line would run it, and its answer cut to what an agent can
+read.
+"""
 
 import io
 import json
@@ -43,7 +45,9 @@ class World(NamedTuple):
     def invocation(self) -> Invocation:
         # For a verb: nobody to ask, and streams that lead nowhere
         env = {**os.environ, OWNER: self.owner}
-        return Invocation(self.cwd, env, int(time.time()), io.StringIO(""), io.StringIO(), io.StringIO(), False)
+        return Invocation(
+            self.cwd, env, int(time.time()), io.StringIO(""), io.StringIO(), io.StringIO(), False
+        )
 
 
 class Reply(NamedTuple):
@@ -59,7 +63,9 @@ class Answer(NamedTuple):
 
 # Calls run in threads and write to no stream of the process. Whatever goes wrong is an answer.
 def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: World) -> Reply:
-    """`checkpoint VERB --options -- OPERANDS`; an option of None is left out. Raises CheckpointError as it does."""
+    """`checkpoint VERB --options -- OPERANDS`; an option of None is left out. Raises
+    CheckpointError as it does.
+    """
     module = load_verb(verb)
     words = ["--json"]
     for name, value in options.items():
@@ -76,7 +82,9 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
 
 def run_update(asked: Mapping[str, Any], world: World) -> Reply:
-    return _make_reply("update", load_verb("update").run_values(asked["name"], asked, world.invocation))
+    return _make_reply(
+        "update", load_verb("update").run_values(asked["name"], asked, world.invocation)
+    )
 
 
 def _make_reply(verb: str, outcome: Any) -> Reply:
@@ -92,7 +100,9 @@ def answer(name: str, verb: str, run: Callable[[], Reply]) -> Answer:
         return fail(verb, error)
     except OSError as error:
         where = f"{error.filename}: " if isinstance(error.filename, str) else ""
-        return fail(verb, CheckpointError(f"{where}{error.strerror or error}", "fix that and try again"))
+        return fail(
+            verb, CheckpointError(f"{where}{error.strerror or error}", "fix that and try again")
+        )
     except Exception as error:
         text = f"a bug in this tool: {type(error).__name__}: {shorten(str(error), 200)}"
         logging.getLogger(__name__).error("%s: %s", name, text)
@@ -106,30 +116,44 @@ def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = Non
     return fit(document, failed=True)
 
 
-def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping[str, Any]) -> Answer | None:
+def check_arguments(
+    name: str, verb: str, schema: dict[str, Any], asked: Mapping[str, Any]
+) -> Answer | None:
     size = len(json.dumps(asked))
     if size > LONGEST_ARGUMENTS:
         message = f"{name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
-        return fail(verb, CheckpointError(message, "a checkpoint is to be read again: keep texts short"))
+        return fail(
+            verb, CheckpointError(message, "a checkpoint is to be read again: keep texts short")
+        )
     compiled = Schema(lambda: {**schema, "additionalProperties": False})
     if is_surely_valid(compiled, asked):
         return None
-    takes = [f"{each} (needed)" if each in schema.get("required", ()) else each for each in schema["properties"]]
+    takes = [
+        f"{each} (needed)" if each in schema.get("required", ()) else each
+        for each in schema["properties"]
+    ]
     hint = f"it takes {', '.join(takes)}" if takes else "it takes no arguments"
     wrong = [(shorten(each.message, 300), each.where) for each in explain(compiled, asked)]
     if not wrong:
         return None
-    found = [Finding("mcp/arguments", "error", message, where=where, hint=hint) for message, where in wrong]
+    found = [
+        Finding("mcp/arguments", "error", message, where=where, hint=hint)
+        for message, where in wrong
+    ]
     return fail(verb, CheckpointError(f"{name}: invalid arguments: {wrong[0][0]}", hint), found)
 
 
 def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> Answer:
-    """The document, cut where it is longer than `limit` characters; then its member `truncated` says where."""
+    """The document, cut where it is longer than `limit` characters; then its member `truncated`
+    says where.
+    """
     for longest, most in _CUTS:
         places: list[str] = []
         value: dict[str, Any] = {}
         for key, each in document.items():
-            value[_cut_text(key, _LONGEST_KEY, "", [])] = _cut(each, longest, most, join_pointer("", key), 1, places)
+            value[_cut_text(key, _LONGEST_KEY, "", [])] = _cut(
+                each, longest, most, join_pointer("", key), 1, places
+            )
         if places:
             value["truncated"] = {"limit": limit, "count": len(places), "places": places[:_PLACES]}
         text = write(value)
@@ -164,9 +188,17 @@ def _cut(value: Any, longest: int, most: int, where: str, depth: int, places: li
     if len(value) > most:
         places.append(where)
     if isinstance(value, dict):
-        members = [(_cut_text(key, _LONGEST_KEY, "", []), item) for key, item in list(value.items())[:most]]
-        return {key: _cut(item, longest, most, join_pointer(where, key), depth + 1, places) for key, item in members}
-    return [_cut(item, longest, most, f"{where}/{at}", depth + 1, places) for at, item in enumerate(value[:most])]
+        members = [
+            (_cut_text(key, _LONGEST_KEY, "", []), item) for key, item in list(value.items())[:most]
+        ]
+        return {
+            key: _cut(item, longest, most, join_pointer(where, key), depth + 1, places)
+            for key, item in members
+        }
+    return [
+        _cut(item, longest, most, f"{where}/{at}", depth + 1, places)
+        for at, item in enumerate(value[:most])
+    ]
 
 
 def _cut_text(text: str, longest: int, where: str, places: list[str]) -> str:
@@ -177,5 +209,7 @@ def _cut_text(text: str, longest: int, where: str, places: list[str]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:  # a lone surrogate: no UTF-8 spells it
-        text = "".join(f"\\u{ord(letter):04x}" if "\ud800" <= letter <= "\udfff" else letter for letter in text)
+        text = "".join(
+            f"\\u{ord(letter):04x}" if "\ud800" <= letter <= "\udfff" else letter for letter in text
+        )
     return text

@@ -1,4 +1,6 @@
-"""A server over standard input and output: the SDK's transport and dispatch, our handlers, signals and the log."""
+"""A server over standard input and output: the SDK's transport and dispatch, our handlers, signals
+and the log.
+"""
 
 import gc
 import logging
@@ -55,8 +57,8 @@ def write_instructions(offered: Collection[str]) -> str:
     return "\n".join(lines)
 
 
-# The SDK takes half a second to import: this module and those it imports are loaded when a server starts, and never
-# else.
+# The SDK takes half a second to import: this module and those it imports are loaded when a server
+# starts, and never else.
 def serve(world: World, tools: Mapping[str, Tool], stderr: TextIO) -> None:
     """Returns when the client goes. A signal ends the process."""
     handler = logging.StreamHandler(stderr)
@@ -65,7 +67,8 @@ def serve(world: World, tools: Mapping[str, Tool], stderr: TextIO) -> None:
     if sys.stdin is None or sys.stdout is None:  # started with a closed stream: there is no client
         return
     gc.freeze()  # what the imports made stays
-    gc.set_threshold(_ALLOCATIONS)  # the command line hardly ever collects, because it lives so short
+    # the command line hardly ever collects, because it lives so short
+    gc.set_threshold(_ALLOCATIONS)
     anyio.run(_serve, world, tools)
 
 
@@ -108,14 +111,18 @@ async def _exit_on_signal(agent: Agent) -> None:
 
 
 async def _exit(agent: Agent, code: int) -> None:
-    """The transport reads in a thread that nothing can cancel, so the process ends here; but no write is cut off."""
+    """The transport reads in a thread that nothing can cancel, so the process ends here; but no
+    write is cut off.
+    """
     with anyio.CancelScope(shield=True):
         async with agent.writer:
             os._exit(code)
 
 
 class _Relay:
-    """Answers lines that are not a message with an error, and requests although the client closed its end."""
+    """Answers lines that are not a message with an error, and requests although the client closed
+    its end.
+    """
 
     def __init__(self, source: Any, target: Any) -> None:
         self._source, self._target = source, target
@@ -135,8 +142,13 @@ class _Relay:
                     continue
                 code, text = types.PARSE_ERROR, "Parse error: the line is not JSON"
                 if isinstance(item, ValidationError) and item.errors()[0]["type"] != "json_invalid":
-                    code, text = types.INVALID_REQUEST, "Invalid request: the line is not JSON-RPC 2.0 message"
-                error = types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=text))
+                    code, text = (
+                        types.INVALID_REQUEST,
+                        "Invalid request: the line is not JSON-RPC 2.0 message",
+                    )
+                error = types.JSONRPCError(
+                    jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=text)
+                )
                 await self._target.send(SessionMessage(error))
             with anyio.move_on_after(GRACE):
                 while self._pending and not self._asked:  # a client that is gone answers nothing
@@ -147,8 +159,12 @@ class _Relay:
             self._pending.add(str(message.id))
         elif isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._asked.discard(str(message.id))
-        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._pending.discard(str((message.params or {}).get("requestId")))  # which is not answered any more
+        elif (
+            isinstance(message, types.JSONRPCNotification)
+            and message.method == "notifications/cancelled"
+        ):
+            # which is not answered any more
+            self._pending.discard(str((message.params or {}).get("requestId")))
 
     async def send(self) -> None:
         async with self._outgoing:

@@ -25,8 +25,13 @@ _THREADS = 8
 _MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
 _ANSWER, _AGREE = "answer", "agree"  # the names of what is asked for
 NOBODY = object()
-_YES = {"type": "boolean", "title": "Go back", "description": "The files in its scope are replaced."}
-_BY_NAME = {tool.name: tool for tool in TOOLS}  # a call may need one that this client is not offered
+_YES = {
+    "type": "boolean",
+    "title": "Go back",
+    "description": "The files in its scope are replaced.",
+}
+# a call may need one that this client is not offered
+_BY_NAME = {tool.name: tool for tool in TOOLS}
 
 Context = ServerRequestContext[object, object]
 
@@ -40,11 +45,15 @@ class Agent:
         self._count = threading.Lock()
         self.writer = anyio.CapacityLimiter(1)  # held while something is written
 
-    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         tools = []
         for tool in self.tools.values():
             hints = types.ToolAnnotations(open_world_hint=False)
-            hints.read_only_hint, hints.destructive_hint = (None, tool.destructive) if tool.writes else (True, None)
+            hints.read_only_hint, hints.destructive_hint = (
+                (None, tool.destructive) if tool.writes else (True, None)
+            )
             about: dict[str, Any] = {"name": tool.name, "description": tool.description}
             tools.append(types.Tool(**about, input_schema=tool.input_schema, annotations=hints))
         return types.ListToolsResult(tools=tools)
@@ -52,10 +61,14 @@ class Agent:
     async def call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """What goes wrong with a tool is in its answer; an unknown tool is an error of the protocol."""
+        """What goes wrong with a tool is in its answer; an unknown tool is an error of the
+        protocol.
+        """
         tool = self.tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {escape_controls(shorten(params.name, 100))}")
+            raise MCPError(
+                types.INVALID_PARAMS, f"Unknown tool: {escape_controls(shorten(params.name, 100))}"
+            )
         asked = params.arguments or {}
         if "name" in tool.takes:
             asked = use_name(asked)
@@ -64,7 +77,9 @@ class Agent:
         if isinstance(found, types.InputRequiredResult):
             return found
         content = types.TextContent(text=found.text)
-        return types.CallToolResult(content=[content], structured_content=found.value, is_error=found.failed)
+        return types.CallToolResult(
+            content=[content], structured_content=found.value, is_error=found.failed
+        )
 
     async def _ask_and_run(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
@@ -87,15 +102,22 @@ class Agent:
             return consent
         if consent is True or consent is NOBODY:
             return await self._run(tool, asked)
-        why, hint = "the user did not agree, so nothing was changed", "continue without it, or ask the user"
+        why, hint = (
+            "the user did not agree, so nothing was changed",
+            "continue without it, or ask the user",
+        )
         return fail(tool.verb, CheckpointError(why, hint))
 
     async def _ask(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
     ) -> Answer | types.InputRequiredResult:
-        """The question is written down before the user is asked: whoever goes away, it waits for its answer."""
+        """The question is written down before the user is asked: whoever goes away, it waits for
+        its answer.
+        """
         known = params.request_state if params.input_responses else None
-        found = fit({"id": known, "skill": asked["name"]}) if known else await self._run(tool, asked)
+        found = (
+            fit({"id": known, "skill": asked["name"]}) if known else await self._run(tool, asked)
+        )
         if found.failed:
             return found
         field = make_choice(asked.get("options", ()))
@@ -115,7 +137,11 @@ class Agent:
         if status.failed:
             return status
 
-        waiting = [blocker for blocker in status.value.get("decisions", ()) if known in (None, blocker.get("id"))]
+        waiting = [
+            blocker
+            for blocker in status.value.get("decisions", ())
+            if known in (None, blocker.get("id"))
+        ]
         if len(waiting) != 1:
             names = ", ".join(str(blocker.get("id")) for blocker in waiting) or "none"
             message = f"one decision can be put to the user at a time; waiting: {names}"
@@ -131,7 +157,9 @@ class Agent:
 
         choice = f" ({', '.join(field['enum'])})" if "enum" in field else ""
         hint = f"ask them yourself, and call again with the answer: {question}{choice}"
-        return fail(tool.verb, CheckpointError("the user gave no answer, so nothing was written", hint))
+        return fail(
+            tool.verb, CheckpointError("the user gave no answer, so nothing was written", hint)
+        )
 
     async def _record_answer(self, name: str, question: str, answer: str) -> Answer:
         decided = await self._run(
@@ -149,7 +177,8 @@ class Agent:
         try:
             reply = tool.run(asked, self._world)
         except CheckpointError as error:
-            takes = f"{tool.name} takes {', '.join(tool.takes)}"  # in place of the command's usage and help page
+            # in place of the command's usage and help page
+            takes = f"{tool.name} takes {', '.join(tool.takes)}"
             shows_help = any(argv[-1] == "--help" for argv in commands_of(error.hint))
             hint = takes if shows_help else write_calls(error.hint, self.tools)
             raise CheckpointError(error.message, hint) from error
@@ -158,7 +187,12 @@ class Agent:
     async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
         """Work that only reads is given up when it takes too long or is cancelled."""
         if self._alive >= _MOST_ALIVE:
-            return fail(verb, CheckpointError("too many calls that were given up still run", "try again in a moment"))
+            return fail(
+                verb,
+                CheckpointError(
+                    "too many calls that were given up still run", "try again in a moment"
+                ),
+            )
 
         def run() -> Answer:
             with self._count:
@@ -170,25 +204,36 @@ class Agent:
                     self._alive -= 1
 
         with anyio.move_on_after(READ_TIMEOUT):
-            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._readers)
+            return await anyio.to_thread.run_sync(
+                run, abandon_on_cancel=True, limiter=self._readers
+            )
         message = f"{verb} took longer than {READ_TIMEOUT:g} seconds and was given up"
         return fail(verb, CheckpointError(message, "ask for less, or run the command line"))
 
 
 def make_choice(options: Sequence[object]) -> dict[str, Any]:
-    """Return the JSON Schema of an answer: one of the options, which clients show as buttons, or any text if none."""
+    """Return the JSON Schema of an answer: one of the options, which clients show as buttons, or
+    any text if none.
+    """
     texts = [option for option in options if isinstance(option, str)]
     shown = list(dict.fromkeys(escape_controls(shorten(text, 200)) for text in texts))
     return {"type": "string", "enum": shown} if shown else {"type": "string"}
 
 
 async def ask_user(
-    ctx: Context, params: types.CallToolRequestParams, text: str, name: str, field: Mapping[str, Any], state: str = ""
+    ctx: Context,
+    params: types.CallToolRequestParams,
+    text: str,
+    name: str,
+    field: Mapping[str, Any],
+    state: str = "",
 ) -> object:
-    """What the user enters; None for a no; NOBODY where they cannot be asked; an InputRequiredResult for the client.
-    field: the JSON Schema of what is asked for. state: comes back with the answer.
+    """What the user enters; None for a no; NOBODY where they cannot be asked; an
+    InputRequiredResult for the client. field: the JSON Schema of what is asked for. state: comes
+    back with the answer.
 
-    Older clients are asked while the call waits; newer ones get the question, and call again with the answer.
+    Older clients are asked while the call waits; newer ones get the question, and call again with
+    the answer.
     """
     capabilities = ctx.session.client_capabilities
     can_ask = capabilities.elicitation if capabilities is not None else None
@@ -204,8 +249,12 @@ async def ask_user(
         except (MCPError, TimeoutError):
             return None
     elif given is None:
-        question = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=form))
-        return types.InputRequiredResult(input_requests={name: question}, request_state=state or None)
+        question = types.ElicitRequest(
+            params=types.ElicitRequestFormParams(message=text, requested_schema=form)
+        )
+        return types.InputRequiredResult(
+            input_requests={name: question}, request_state=state or None
+        )
     if isinstance(given, types.ElicitResult) and given.action == "accept":
         return (given.content or {}).get(name)
     return None

@@ -1,4 +1,6 @@
-"""Hints for an agent: where one names a command, the call of the tool that does the same, if there is one."""
+"""Hints for an agent: where one names a command, the call of the tool that does the same, if there
+is one.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,13 +10,23 @@ from typing import Any, cast
 
 from checkpoint_git.cli.verbs import SHORT_VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.hint import AnyHint, Argv, Hint, Output, Word, write_hint, write_plain, write_shell
+from checkpoint_git.core.hint import (
+    AnyHint,
+    Argv,
+    Hint,
+    Output,
+    Word,
+    write_hint,
+    write_plain,
+    write_shell,
+)
 from checkpoint_git.core.schema import Schema, is_surely_valid
 from checkpoint_git.mcp.tools import Tool
 
 
 def name_tools(value: Any, tools: Mapping[str, Tool]) -> Any:
-    """Return an answer's document, or a part of it, with its hints as texts that name tools in place of commands.
+    """Return an answer's document, or a part of it, with its hints as texts that name tools in
+    place of commands.
 
     What is a text already may be untrusted, and stays as it was written.
     """
@@ -28,7 +40,9 @@ def name_tools(value: Any, tools: Mapping[str, Tool]) -> Any:
 
 
 def write_calls(hint: AnyHint, tools: Mapping[str, Tool]) -> str:
-    """Return a hint as text, with the calls of tools in place of commands, if there are tools that do the same."""
+    """Return a hint as text, with the calls of tools in place of commands, if there are tools that
+    do the same.
+    """
 
     def write(commands: Sequence[Argv]) -> str:
         typed = write_shell(commands)
@@ -41,7 +55,13 @@ def write_calls(hint: AnyHint, tools: Mapping[str, Tool]) -> str:
 
 
 def _find_call_of(argv: Argv, tools: Mapping[str, Tool]) -> str | None:
-    outputs = [part for word in argv if isinstance(word, Word) for part in word.parts if isinstance(part, Output)]
+    outputs = [
+        part
+        for word in argv
+        if isinstance(word, Word)
+        for part in word.parts
+        if isinstance(part, Output)
+    ]
     words = write_plain(argv)[1:]
     if outputs or not words:
         return None
@@ -49,7 +69,9 @@ def _find_call_of(argv: Argv, tools: Mapping[str, Tool]) -> str | None:
 
 
 def find_call(words: list[str], tools: Mapping[str, Tool]) -> str | None:
-    """`checkpoint_done {"name": "build"}` for the words of a command line; None if no tool does the same."""
+    """`checkpoint_done {"name": "build"}` for the words of a command line; None if no tool does the
+    same.
+    """
     words = ["claim", *words[1:], "--release"] if words[0] == "release" else words
     for tool in tools.values():
         start = tool.call.split()
@@ -84,7 +106,9 @@ def _read_words(tool: Tool, words: list[str]) -> dict[str, Any] | None:
     return _place_operands(tool, operands, asked)
 
 
-def _place_operands(tool: Tool, operands: list[str], asked: dict[str, Any]) -> dict[str, Any] | None:
+def _place_operands(
+    tool: Tool, operands: list[str], asked: dict[str, Any]
+) -> dict[str, Any] | None:
     # what need not be named is left out first
     wanted, placed = [name for name in tool.operands if name in tool.takes], dict[str, Any]()
     for name in reversed([name for name in wanted if name not in tool.needs]):
@@ -92,5 +116,7 @@ def _place_operands(tool: Tool, operands: list[str], asked: dict[str, Any]) -> d
             wanted.remove(name)
     for name in wanted:
         is_list = tool.takes[name]["type"] == "array"
-        placed[name], operands = (operands, []) if is_list else (operands[0] if operands else None, operands[1:])
+        placed[name], operands = (
+            (operands, []) if is_list else (operands[0] if operands else None, operands[1:])
+        )
     return None if operands or None in placed.values() else placed | asked

@@ -14,17 +14,23 @@ _NUMBERED = ("action", "answer")  # texts that may name an item by its number
 
 
 def use_name(asked: Arguments) -> dict[str, Any]:
-    """Return the arguments with `name` for its former word, `skill`, and texts for numbers, which count from 1."""
+    """Return the arguments with `name` for its former word, `skill`, and texts for numbers, which
+    count from 1.
+    """
     is_former = "skill" in asked and "name" not in asked
     named = {}
     for name, value in asked.items():
         is_number = name in _NUMBERED and type(value) is int
-        named["name" if is_former and name == "skill" else name] = str(value) if is_number else value
+        named["name" if is_former and name == "skill" else name] = (
+            str(value) if is_number else value
+        )
     return named
 
 
 class Tool(NamedTuple):
-    """call: the verb's first words. operands: arguments without a name. options: what the command line renames."""
+    """call: the verb's first words. operands: arguments without a name. options: what the command
+    line renames.
+    """
 
     name: str
     description: str
@@ -51,14 +57,21 @@ class Tool(NamedTuple):
         if self.name in _OWN:
             return _OWN[self.name](asked, world)
         named = {name: asked.get(name) for name in self.takes if name not in self.operands}
-        options = {self.options.get(name, f"--{name.replace('_', '-')}"): value for name, value in named.items()}
+        options = {
+            self.options.get(name, f"--{name.replace('_', '-')}"): value
+            for name, value in named.items()
+        }
         values = [asked[name] for name in self.operands if asked.get(name) is not None]
-        operands = [word for each in values for word in (each if isinstance(each, list) else [each])]
+        operands = [
+            word for each in values for word in (each if isinstance(each, list) else [each])
+        ]
         return run_verb(self.verb, options, [*self.call.split()[1:], *operands], world)
 
 
 def _show(asked: Arguments, world: World) -> Reply:
-    """`show`: whole for one's own skill, else the public part; failed where the requested one is unreadable."""
+    """`show`: whole for one's own skill, else the public part; failed where the requested one is
+    unreadable.
+    """
     skill = asked.get("name")
     if asked.get("tickets"):
         return run_verb("show", {"--tickets": True}, [] if skill is None else [skill], world)
@@ -70,7 +83,9 @@ def _show(asked: Arguments, world: World) -> Reply:
 def _roll_back(asked: Arguments, world: World) -> Reply:
     point, confirm = asked["checkpoint_id"], asked.get("confirm")
     if confirm not in (None, point):
-        raise CheckpointError("confirm names another restore point, so nothing was changed", f"confirm with {point}")
+        raise CheckpointError(
+            "confirm names another restore point, so nothing was changed", f"confirm with {point}"
+        )
     scope, words = {"--scope": asked.get("scope")}, ["rollback", point]
     plan = run_verb("restore-point", {**scope, "--dry-run": True}, words, world)
     # no other checkpoint is written, nor its history
@@ -78,7 +93,9 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
     for path in [*(each["path"] for each in plan.document["restored"]), *plan.document["removed"]]:
         if world.owner and KINDS[0].folder in path.split("/") and find_skill(path) != world.owner:
             message = f"this would write {path}, and this session works as {world.owner}"
-            raise CheckpointError(message, "name the paths that are yours in scope, or let the user roll back")
+            raise CheckpointError(
+                message, "name the paths that are yours in scope, or let the user roll back"
+            )
     return plan if confirm is None else run_verb("restore-point", scope, words, world)
 
 
@@ -86,7 +103,10 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 _OWN: dict[str, Callable[[Arguments, World], Reply]] = {
     "checkpoint_show": _show,
     "checkpoint_claim": lambda asked, world: run_verb(
-        "release" if asked.get("release") else "claim", {"--for": asked.get("for")}, [asked["name"]], world
+        "release" if asked.get("release") else "claim",
+        {"--for": asked.get("for")},
+        [asked["name"]],
+        world,
     ),
     "checkpoint_update": run_update,
     "restore_point_rollback": _roll_back,
@@ -215,7 +235,9 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_done",
-        description=("Mark a next action (default: the first) as done. On the last one give next_action or complete."),
+        description=(
+            "Mark a next action (default: the first) as done. On the last one give next_action or complete."
+        ),
         takes={
             "name": {"type": "string"},
             "action": {"type": "string", "description": "number from 1, or part of its text"},

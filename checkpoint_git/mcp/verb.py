@@ -28,7 +28,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--name", metavar="NAME", help="show this checkpoint in full, and write no other")
     add("--skill", dest="name", help=SUPPRESS)  # its former word
     add("--read-only", action="store_true", help="without the tools that write")
-    add("--tools", choices=("all", "minimal"), default="all", help="minimal: only the seven for everyday work")
+    add(
+        "--tools",
+        choices=("all", "minimal"),
+        default="all",
+        help="minimal: only the seven for everyday work",
+    )
 
 
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
@@ -42,11 +47,19 @@ def answer(args: Namespace, invocation: Invocation) -> NoReturn:
         skill_layout().check_skill_name(owner)
     project = os.path.abspath(os.path.join(invocation.cwd, args.project or ""))
     if not os.path.isdir(project):
-        raise CheckpointError(f"--project {escape_controls(args.project)}: no such directory", "name one that exists")
-    from checkpoint_git.mcp import server, tools  # without the SDK the command line says how to install it
+        raise CheckpointError(
+            f"--project {escape_controls(args.project)}: no such directory", "name one that exists"
+        )
+    # without the SDK the command line says how to install it
+    from checkpoint_git.mcp import (
+        server,
+        tools,
+    )
 
     if invocation.stdin.isatty():
-        invocation.stderr.write("checkpoint: waiting for a client on standard input; Ctrl-D ends this\n")
+        invocation.stderr.write(
+            "checkpoint: waiting for a client on standard input; Ctrl-D ends this\n"
+        )
     chosen = tools.choose_tools(read_only=args.read_only, minimal=args.tools == "minimal")
     server.serve(World(project, owner), chosen, invocation.stderr)
     invocation.stderr.flush()

@@ -1,6 +1,8 @@
-"""Which items of a base list go on in a version of it: an alignment, and the hunks between what is aligned.
+"""Which items of a base list go on in a version of it: an alignment, and the hunks between what is
+aligned.
 
-Items are compared by keys, which are equal where the items are. Nothing here knows what a list means.
+Items are compared by keys, which are equal where the items are. Nothing here knows what a list
+means.
 """
 
 from bisect import bisect_left
@@ -17,7 +19,9 @@ _MOST_EDITS = 256  # in a script: the search takes time that grows with their sq
 
 
 class Hunk:
-    """Base's items start to end (without end), which a version replaced by its items first to last (without last)."""
+    """Base's items start to end (without end), which a version replaced by its items first to last
+    (without last).
+    """
 
     __slots__ = ("end", "first", "last", "start")
 
@@ -31,9 +35,10 @@ class Hunk:
 def align(base: "Keys", version: "Keys") -> "list[Pair]":
     """Return the pairs of equal items that both lists have in one order, from first to last.
 
-    What both begin and end with is aligned first; for the rest the shortest edit script decides. Where that is longer
-    than 256 edits, the items that each list has exactly once are aligned, as many of them as are in one order, and what
-    is between them in the same way. Parts that have no such items count as replaced as a whole.
+    What both begin and end with is aligned first; for the rest the shortest edit script decides.
+    Where that is longer than 256 edits, the items that each list has exactly once are aligned, as
+    many of them as are in one order, and what is between them in the same way. Parts that have no
+    such items count as replaced as a whole.
     """
     pairs: list[Pair] = []
     open_parts = [(0, len(base), 0, len(version))]
@@ -82,7 +87,8 @@ def find_single(keys: "Keys") -> "dict[Any, int]":
 
 
 def _find_anchors(base: "Keys", version: "Keys") -> "list[Pair]":
-    # The longest run of pairs in one order among the items that both lists have once: patience sorting.
+    # The longest run of pairs in one order among the items that both lists have once: patience
+    # sorting.
     places = find_single(version)
     candidates = [(old, places[key]) for key, old in find_single(base).items() if key in places]
     candidates.sort()
@@ -105,8 +111,10 @@ def _find_anchors(base: "Keys", version: "Keys") -> "list[Pair]":
 
 
 def _find_common(base: "Keys", version: "Keys") -> "list[Pair] | None":
-    # Myers' greedy search for a shortest edit script; None if that has more edits than are looked for.
-    reached = {1: 0}  # by diagonal (index in base minus index in version), the furthest index in base
+    # Myers' greedy search for a shortest edit script; None if that has more edits than are looked
+    # for.
+    # by diagonal (index in base minus index in version), the furthest index in base
+    reached = {1: 0}
     steps: list[dict[int, int]] = []
     for edits in range(min(len(base) + len(version), _MOST_EDITS) + 1):
         steps.append(dict(reached))
@@ -149,15 +157,16 @@ def _trace_back(steps: "list[dict[int, int]]", old: int, new: int) -> "list[Pair
 
 
 def find_hunks(pairs: "Sequence[Pair]", base_size: int, version_size: int) -> "list[Hunk]":
-    """Return what a version changed, from first to last. Where it replaced as many items as it put there, each is a
-    hunk of its own: the first is the first.
+    """Return what a version changed, from first to last. Where it replaced as many items as it put
+    there, each is a hunk of its own: the first is the first.
     """
     hunks: list[Hunk] = []
     start = first = 0
     for old, new in [*pairs, (base_size, version_size)]:
         if old - start == new - first:
             hunks += [
-                Hunk(start + step, start + step + 1, first + step, first + step + 1) for step in range(old - start)
+                Hunk(start + step, start + step + 1, first + step, first + step + 1)
+                for step in range(old - start)
             ]
         elif old > start or new > first:
             hunks.append(Hunk(start, old, first, new))

@@ -1,4 +1,6 @@
-"""Conflicts as values: what each side holds, deciding them, and what a text has already decided of them. Pure."""
+"""Conflicts as values: what each side holds, deciding them, and what a text has already decided of
+them. Pure.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -6,7 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from checkpoint_git.core.jsontext import JsonTextError, decode, parse, split_pointer
 from checkpoint_git.merge.file import Merged, ask_questions, placed_choices, write_result
 from checkpoint_git.merge.markers import label_of, say_side, split_lines
-from checkpoint_git.merge.result import BASE, OURS, SIDES, THEIRS, Built, Choice, Entry, Fresh, members_of, value_of
+from checkpoint_git.merge.result import (
+    BASE,
+    OURS,
+    SIDES,
+    THEIRS,
+    Built,
+    Choice,
+    Entry,
+    Fresh,
+    members_of,
+    value_of,
+)
 from checkpoint_git.merge.sequence import PART
 from checkpoint_git.merge.strategy import REQUIRE
 
@@ -22,9 +35,10 @@ class Held(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """where: JSON Pointer, its name. places: all that is decided with it (a group has several). sides: what ours, base
-    and theirs hold; of a group an object of its members, where the sides disagree on them; of a part of a list the
-    list of its items. question: the options that answer it where no side does, else "".
+    """where: JSON Pointer, its name. places: all that is decided with it (a group has several).
+    sides: what ours, base and theirs hold; of a group an object of its members, where the sides
+    disagree on them; of a part of a list the list of its items. question: the options that answer
+    it where no side does, else "".
     """
 
     where: str
@@ -34,8 +48,9 @@ class Conflict(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is next, as the answer to a question that no side answers. item: a text that goes into the empty list; None
-    where all is done: the list stays empty, and the fields that its requirement calls "empty_with" are set.
+    """What is next, as the answer to a question that no side answers. item: a text that goes into
+    the empty list; None where all is done: the list stays empty, and the fields that its
+    requirement calls "empty_with" are set.
     """
 
     item: str | None
@@ -54,7 +69,9 @@ class Clash(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """conflicts: all there were to decide, those that only came up with a decision included. sides: by `where`."""
+    """conflicts: all there were to decide, those that only came up with a decision included. sides:
+    by `where`.
+    """
 
     merged: Merged
     conflicts: list[Conflict]
@@ -72,21 +89,30 @@ def list_conflicts(merged: Merged) -> list[Conflict]:
 
 def list_clashes(merged: Merged, limit: int = 200) -> tuple[Clash, ...]:
     return tuple(
-        Clash(one.where, say_side(one.sides[OURS], limit), say_side(one.sides[THEIRS], limit), one.note)
+        Clash(
+            one.where,
+            say_side(one.sides[OURS], limit),
+            say_side(one.sides[THEIRS], limit),
+            one.note,
+        )
         for one in merged.conflicts
     )
 
 
 def is_about(conflict: Conflict, where: str) -> bool:
-    """Return whether a pointer names one of the conflict's places, or something that holds one. "" and "/" name all."""
-    return where in ("", "/") or any(f"{place}/".startswith(f"{where}/") for place in conflict.places)
+    """Return whether a pointer names one of the conflict's places, or something that holds one. ""
+    and "/" name all.
+    """
+    return where in ("", "/") or any(
+        f"{place}/".startswith(f"{where}/") for place in conflict.places
+    )
 
 
 def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int = 7) -> Merged:
-    """The merge with the conflicts at these places decided; the others stay. decisions: the `where` of a conflict of
-    `merged.conflicts`, and OURS, BASE or THEIRS, or an Answer. A side that has nothing at the place leaves nothing
-    there; a side taken for a question leaves the empty list. Raises ValueError if the decided side has nothing and
-    the place is the document.
+    """The merge with the conflicts at these places decided; the others stay. decisions: the `where`
+    of a conflict of `merged.conflicts`, and OURS, BASE or THEIRS, or an Answer. A side that has
+    nothing at the place leaves nothing there; a side taken for a question leaves the empty list.
+    Raises ValueError if the decided side has nothing and the place is the document.
     """
     result = _decided(merged.result, decisions)
     if result is None:
@@ -99,7 +125,9 @@ def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int =
 
 
 def find_closing(merged: Merged, where: str) -> Mapping[str, Any]:
-    """Return the fields, by pointer, with which the list at this place may be empty; {} if nothing says so."""
+    """Return the fields, by pointer, with which the list at this place may be empty; {} if nothing
+    says so.
+    """
     for requirement in merged.context.strategies.root.get(REQUIRE) or ():
         if requirement.get("where") == where:
             closing: Mapping[str, Any] = requirement.get("empty_with", {})
@@ -130,7 +158,9 @@ def _decided(result: "Result", decisions: Mapping[str, Decision]) -> "Result | N
     return Built(result.anchor, entries, result.like, result.base)
 
 
-def decide_each(merged: Merged, choose: Callable[[Conflict], Decision | None], size: int) -> Decided:
+def decide_each(
+    merged: Merged, choose: Callable[[Conflict], Decision | None], size: int
+) -> Decided:
     # Asks `choose` also for the conflicts that a decision brings up; None leaves one open
     sides: dict[str, Decision] = {}
     seen: dict[str, Conflict] = {}
@@ -138,7 +168,9 @@ def decide_each(merged: Merged, choose: Callable[[Conflict], Decision | None], s
         for conflict in fresh:
             seen[conflict.where] = conflict
             sides.pop(conflict.where, None)
-        chosen = {conflict.where: side for conflict in fresh if (side := choose(conflict)) is not None}
+        chosen = {
+            conflict.where: side for conflict in fresh if (side := choose(conflict)) is not None
+        }
         if chosen:
             merged = decide(merged, chosen, size)
             sides.update(chosen)
@@ -156,7 +188,9 @@ def decide_all(merged: Merged, side: int, size: int = 7) -> Merged:
 
 
 def take_side(merged: Merged, side: int, size: int = 7) -> Merged:
-    """Return the merge with every conflict decided for a side, except questions that no side answers."""
+    """Return the merge with every conflict decided for a side, except questions that no side
+    answers.
+    """
     return decide_each(merged, lambda conflict: None if conflict.question else side, size).merged
 
 
@@ -194,18 +228,26 @@ def _held(choice: Choice, side: int) -> Held | None:
     return None if result is None else Held(value_of(result, side))
 
 
-# A merge that is decided in several sittings needs no memory of its own: the text in the work tree says which of its
-# conflicts are still marked and which side was taken for the others.
+# A merge that is decided in several sittings needs no memory of its own: the text in the work tree
+# says which of its conflicts are still marked and which side was taken for the others.
 def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | None:
-    """The decisions that turn the merge into this text; None if no decisions do, so that it was edited. A conflict
-    that the text still marks, by its place behind the marker, is undecided.
+    """The decisions that turn the merge into this text; None if no decisions do, so that it was
+    edited. A conflict that the text still marks, by its place behind the marker, is undecided.
     """
     start = "<" * size + " ours: "
-    marked = [f" {line.removeprefix(start).rstrip(_ENDS)} " for line in split_lines(text) if line.startswith(start)]
+    marked = [
+        f" {line.removeprefix(start).rstrip(_ENDS)} "
+        for line in split_lines(text)
+        if line.startswith(start)
+    ]
     sides: dict[str, Decision] = {}
     while merged.text != text:
         wheres = [choice.where for choice in merged.conflicts]
-        missing = [where for where in wheres if not any(f" {label_of(where)} " in label for label in marked)]
+        missing = [
+            where
+            for where in wheres
+            if not any(f" {label_of(where)} " in label for label in marked)
+        ]
         if not missing or len(sides) >= _MOST_SEARCHED:
             return None
         wanted = split_sides(text, size).ours
@@ -216,12 +258,16 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | 
             except (ValueError, JsonTextError):  # that side has no document
                 continue
             shown = _answer_as_written(decided, wanted, size)
-            candidates.append((_compare_texts(split_sides(shown.text, size).ours, wanted), side, decided))
+            candidates.append(
+                (_compare_texts(split_sides(shown.text, size).ours, wanted), side, decided)
+            )
         if not candidates:
             return None
         _, decision, merged = max(candidates, key=lambda candidate: candidate[0])
         if isinstance(decision, Answer) or missing[0] not in sides:
-            sides[missing[0]] = decision  # an emptied list that is asked about stays decided as it was
+            sides[missing[0]] = (
+                decision  # an emptied list that is asked about stays decided as it was
+            )
     return sides
 
 
@@ -263,12 +309,14 @@ def _compare_texts(one: str, other: str) -> tuple[int, int]:
 
 def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
     pairs = enumerate(zip(left, right, strict=False))
-    return next((number for number, (one, other) in pairs if one != other), min(len(left), len(right)))
+    return next(
+        (number for number, (one, other) in pairs if one != other), min(len(left), len(right))
+    )
 
 
 class Sides(NamedTuple):
-    """A text with conflict markers taken apart: with all of ours, with all of theirs, and the base's parts.
-    whole_base: with all of base, None if a conflict shows none (git's style "merge").
+    """A text with conflict markers taken apart: with all of ours, with all of theirs, and the
+    base's parts. whole_base: with all of base, None if a conflict shows none (git's style "merge").
     """
 
     ours: str
@@ -299,7 +347,9 @@ def split_sides(text: str, size: int) -> Sides:
 
 
 def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
-    """(the part that begins with this line,), or None for a line that is not a marker where it is."""
+    """(the part that begins with this line,), or None for a line that is not a marker where it
+    is.
+    """
     bare = line.rstrip(_ENDS)
     if part is None:
         return (OURS,) if bare.startswith("<" * size + " ") else None
@@ -311,8 +361,8 @@ def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
 
 
 def is_text_merge(text: str, base: str, with_ours: str, with_theirs: str, size: int) -> bool:
-    """Return whether a text is a line merge's, with nothing else in it. with_ours, with_theirs: that merge with every
-    conflict decided for one side; no style or level of zeal changes it.
+    """Return whether a text is a line merge's, with nothing else in it. with_ours, with_theirs:
+    that merge with every conflict decided for one side; no style or level of zeal changes it.
     """
     sides = split_sides(text, size)
     pairs = ((sides.ours, with_ours), (sides.theirs, with_theirs))

@@ -1,6 +1,15 @@
-"""One file's three versions merged: the one way to do it, for the driver and for whatever predicts or judges merges."""
+"""One file's three versions merged: the one way to do it, for the driver and for whatever predicts
+or judges merges.
+"""
 
-from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse, scan_tokens
+from checkpoint_git.core.jsontext import (
+    JsonTextError,
+    Node,
+    decode,
+    join_pointer,
+    parse,
+    scan_tokens,
+)
 from checkpoint_git.merge.layout import Alternatives, ResultWriter, lays_out_theirs, picked
 from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, merge_place
 from checkpoint_git.merge.result import BASE, OURS, THEIRS, Built, Choice, Entry
@@ -17,7 +26,9 @@ if TYPE_CHECKING:
     from checkpoint_git.merge.validity import Judge
 
     class Ancestor(Protocol):
-        """A file's bytes in one of several merge bases, None if it has none; and the same in that one's bases."""
+        """A file's bytes in one of several merge bases, None if it has none; and the same in that
+        one's bases.
+        """
 
         @property
         def data(self) -> bytes | None: ...
@@ -27,13 +38,16 @@ if TYPE_CHECKING:
 
 
 class Merged:
-    """text: with markers where there are conflicts. conflicts: the choices left to the user, one a conflict (a group's
-    members share one). result and context: what the text was laid out from; see conflicts.decide.
+    """text: with markers where there are conflicts. conflicts: the choices left to the user, one a
+    conflict (a group's members share one). result and context: what the text was laid out from; see
+    conflicts.decide.
     """
 
     __slots__ = ("conflicts", "context", "result", "text")
 
-    def __init__(self, text: str, conflicts: "list[Choice]", context: MergeContext, result: "Result") -> None:
+    def __init__(
+        self, text: str, conflicts: "list[Choice]", context: MergeContext, result: "Result"
+    ) -> None:
         self.text = text
         self.conflicts = conflicts
         self.context = context
@@ -56,25 +70,31 @@ def merge_file(
     path: str = "",
     judge: "Judge | None" = None,
 ) -> Merged:
-    """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is new on both sides.
-    schema: whose x-merge keywords say how places merge. narrative: whether groups that name a "superseded" list follow
-    the newer side: "auto", "newest" or "conflict". inner: a merge of merge bases, which must stay valid JSON: a
-    conflict takes base's value and is not marked. path: its ending may say that the file is JSON Lines.
-    judge: of a schema that a user wrote, as core.user_schema makes it: no result is clean that it refuses. Raises
-    JsonTextError, which names the version, where one of the three is not JSON as we accept it: an unreadable base is
-    never taken for an empty one, since that would bring removed items back.
+    """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is
+    new on both sides. schema: whose x-merge keywords say how places merge. narrative: whether
+    groups that name a "superseded" list follow the newer side: "auto", "newest" or "conflict".
+    inner: a merge of merge bases, which must stay valid JSON: a conflict takes base's value and is
+    not marked. path: its ending may say that the file is JSON Lines. judge: of a schema that a user
+    wrote, as core.user_schema makes it: no result is clean that it refuses. Raises JsonTextError,
+    which names the version, where one of the three is not JSON as we accept it: an unreadable base
+    is never taken for an empty one, since that would bring removed items back.
     """
     roots, in_lines = read_versions(base, ours, theirs, path)
     assert roots[1] is not None
     assert roots[2] is not None
-    return merge_documents(roots[0], roots[1], roots[2], schema, narrative, marker_size, inner, in_lines, judge)
+    return merge_documents(
+        roots[0], roots[1], roots[2], schema, narrative, marker_size, inner, in_lines, judge
+    )
 
 
-def read_versions(base: "bytes | None", ours: bytes, theirs: bytes, path: str = "") -> "tuple[list[Node | None], bool]":
-    """Return the documents of base, ours and theirs as merge_file takes them, and whether they are JSON Lines.
+def read_versions(
+    base: "bytes | None", ours: bytes, theirs: bytes, path: str = ""
+) -> "tuple[list[Node | None], bool]":
+    """Return the documents of base, ours and theirs as merge_file takes them, and whether they are
+    JSON Lines.
 
-    A file is JSON Lines if its name says so, or if one version is not a JSON document and each version begins with a
-    line that is one. Raises JsonTextError, which names the version.
+    A file is JSON Lines if its name says so, or if one version is not a JSON document and each
+    version begins with a line that is one. Raises JsonTextError, which names the version.
     """
     fault: JsonTextError | None = None
     if path.endswith(LINES_ENDINGS):
@@ -85,7 +105,11 @@ def read_versions(base: "bytes | None", ours: bytes, theirs: bytes, path: str = 
 
     try:
         old = _read_version("base", base, parse) if base else None
-        return [old, _read_version("ours", ours, parse), _read_version("theirs", theirs, parse)], False
+        return [
+            old,
+            _read_version("ours", ours, parse),
+            _read_version("theirs", theirs, parse),
+        ], False
     except JsonTextError as error:
         from checkpoint_git.merge.lines import are_lines  # few merges come here
 
@@ -120,11 +144,15 @@ def merge_documents(
     in_lines: bool = False,
     judge: "Judge | None" = None,
 ) -> Merged:
-    """Return the merge of three documents that were read already. in_lines: as lists of the records of JSON Lines."""
+    """Return the merge of three documents that were read already. in_lines: as lists of the records
+    of JSON Lines.
+    """
     changed = _find_only_changed(base, ours, theirs)
     if changed is not None:
         return Merged(changed.text, [], MergeContext(schema, base, changed, changed), changed)
-    return _merge_changed(base, ours, theirs, schema, narrative, marker_size, inner, in_lines, judge)
+    return _merge_changed(
+        base, ours, theirs, schema, narrative, marker_size, inner, in_lines, judge
+    )
 
 
 def _merge_changed(
@@ -144,9 +172,13 @@ def _merge_changed(
     context = MergeContext(schema, base, *sides, CONFLICT if inner else narrative)
     context.in_lines = in_lines
     requirements = schema.get(REQUIRE) or ()
-    if any("same" in each and _identity_diverged(each["same"][1:], context) for each in requirements):
+    if any(
+        "same" in each and _identity_diverged(each["same"][1:], context) for each in requirements
+    ):
         return write_result(context, Choice("", ours, base, theirs), marker_size, inner)
-    result = merge_place(context, context.strategies.resolve(schema), "", base, context.ours, context.theirs)
+    result = merge_place(
+        context, context.strategies.resolve(schema), "", base, context.ours, context.theirs
+    )
     assert result is not None  # both sides are there
     if context.superseded:
         from checkpoint_git.merge.superseded import append_superseded
@@ -170,7 +202,9 @@ def _merge_changed(
 
 
 def _find_only_changed(base: "Node | None", ours: Node, theirs: Node) -> "Node | None":
-    """Return the side whose text is the result as it is, because the other side's is the same, or base's."""
+    """Return the side whose text is the result as it is, because the other side's is the same, or
+    base's.
+    """
     if theirs.text == ours.text or (base is not None and theirs.text == base.text):
         return ours
     return theirs if base is not None and ours.text == base.text else None
@@ -181,15 +215,17 @@ def _swap_sides(result: "Any") -> "Any":
         ours, base, theirs = map(_swap_sides, result.sides)
         return Choice(result.where, theirs, base, ours, result.group, result.note)
     if isinstance(result, Built):
-        entries = [Entry(entry.key, _swap_sides(entry.result), entry.source) for entry in result.entries]
+        entries = [
+            Entry(entry.key, _swap_sides(entry.result), entry.source) for entry in result.entries
+        ]
         return Built(result.anchor, entries, result.like, result.base)
     return result
 
 
 def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema", path: str = "") -> "bytes | None":
-    """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after the other. Each is
-    merged with the result of those before it, over the merge of their own bases; conflicts take that base's value. None
-    if there is no base, or it has no such file.
+    """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after
+    the other. Each is merged with the result of those before it, over the merge of their own bases;
+    conflicts take that base's value. None if there is no base, or it has no such file.
     """
     merged = bases[0].data if bases else None
     for other in bases[1:]:
@@ -205,7 +241,9 @@ def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema", path: str = "") -
     return merged
 
 
-def write_result(context: MergeContext, result: "Result", marker_size: int = 7, inner: bool = False) -> Merged:
+def write_result(
+    context: MergeContext, result: "Result", marker_size: int = 7, inner: bool = False
+) -> Merged:
     writer = _make_writer(context)
     segments = writer.lay_out_document(result)
     before, after = _surroundings(context, writer.style.eol)
@@ -259,7 +297,8 @@ def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":
 
 
 def _list_choices(result: "Any") -> "list[Choice]":
-    # every conflict once, in the document's order; for a group the choice at the place that names it
+    # every conflict once, in the document's order; for a group the choice at the place that names
+    # it
     found: dict[str, Choice] = {}
     for where, choice in placed_choices(result):
         if choice.group not in found or choice.where == where:
@@ -276,14 +315,18 @@ def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
         if isinstance(part, Choice):
             found.append((where, part))
         elif isinstance(part, Built):
-            names = [number if entry.key is None else entry.key for number, entry in enumerate(part.entries)]
+            names = [
+                number if entry.key is None else entry.key
+                for number, entry in enumerate(part.entries)
+            ]
             pairs = zip(reversed(names), reversed(part.entries), strict=True)
             stack += [(join_pointer(where, name), entry.result) for name, entry in pairs]
     return found
 
 
 def _identity_diverged(name: str, context: MergeContext) -> bool:
-    # the sides are records of two things by now: both changed, and the member that names them differs
+    # the sides are records of two things by now: both changed, and the member that names them
+    # differs
     base, ours, theirs = context.base, context.ours, context.theirs
     if base is not None and (ours.value == base.value or theirs.value == base.value):
         return False
@@ -292,14 +335,18 @@ def _identity_diverged(name: str, context: MergeContext) -> bool:
 
 
 def ask_questions(result: "Result", context: MergeContext) -> None:
-    """Make a conflict of each list of the result that must not be empty as the result is, and is: what is next? A
-    requirement is {"where": "/list", "non_empty_when": {"/field": value}}. {"steps": ...} is enforced in steps.py, and
-    {"same": "/field"} was looked at before the sides were merged.
+    """Make a conflict of each list of the result that must not be empty as the result is, and is:
+    what is next? A requirement is {"where": "/list", "non_empty_when": {"/field": value}}.
+    {"steps": ...} is enforced in steps.py, and {"same": "/field"} was looked at before the sides
+    were merged.
     """
     if not isinstance(result, Built):
         return  # a side as it is
     for requirement in context.strategies.root.get(REQUIRE) or ():
         if "where" in requirement:
-            from checkpoint_git.merge.questions import ask_what_is_next  # many schemas require nothing
+            # many schemas require nothing
+            from checkpoint_git.merge.questions import (
+                ask_what_is_next,
+            )
 
             ask_what_is_next(requirement, result, context)

@@ -1,4 +1,6 @@
-"""Items of lists: what makes two of them the same item, and the order of a merged list. Nothing is merged here."""
+"""Items of lists: what makes two of them the same item, and the order of a merged list. Nothing is
+merged here.
+"""
 
 from checkpoint_git.core.jsontext import CONTAINERS
 from checkpoint_git.core.jsonwrite import scalar_text
@@ -14,23 +16,32 @@ if TYPE_CHECKING:
     Items = dict[Identity, Node]
     Runs = dict[int, list[Any]]
 
-_MOST_COMPARED = 64  # items whose pairs are all looked at, where the sides' orders contradict each other
+_MOST_COMPARED = (
+    64  # items whose pairs are all looked at, where the sides' orders contradict each other
+)
 NATURAL_KEYS = ("id", "number", "name", "sha", "path")
-# what people call an item: they reword it, so that it identifies one only where nothing else can distinguish edits
+# what people call an item: they reword it, so that it identifies one only where nothing else can
+# distinguish edits
 TITLE_KEYS = ("key", "title", "subject", "content", "description", "text", "label")
 
 
 def canonical_text(value: "Any") -> str:
     # JSON with sorted keys and no spaces; numbers as they were written
     if type(value) is dict:
-        return "{" + ",".join(scalar_text(key) + ":" + canonical_text(value[key]) for key in sorted(value)) + "}"
+        return (
+            "{"
+            + ",".join(scalar_text(key) + ":" + canonical_text(value[key]) for key in sorted(value))
+            + "}"
+        )
     if type(value) is list:
         return "[" + ",".join([canonical_text(item) for item in value]) + "]"
     return scalar_text(value)
 
 
 def canonical_rank(value: "Any") -> "tuple[int, float, str]":
-    """null, false, true, numbers by value, texts by code point, then arrays and objects by their text."""
+    """null, false, true, numbers by value, texts by code point, then arrays and objects by their
+    text.
+    """
     kind = type(value)
     if kind is str:
         return (4, 0.0, value)
@@ -42,8 +53,9 @@ def canonical_rank(value: "Any") -> "tuple[int, float, str]":
 
 
 def item_key(value: "Any", names: "tuple[str, ...]") -> str:
-    """The text that identifies an item: its named members, or the whole item where it has none of that shape. A bare
-    text in a list keyed by one name means an item with that name's value: "Write" is {"text": "Write"}.
+    """The text that identifies an item: its named members, or the whole item where it has none of
+    that shape. A bare text in a list keyed by one name means an item with that name's value:
+    "Write" is {"text": "Write"}.
     """
     if names:
         if type(value) is dict and all(name in value for name in names):
@@ -64,9 +76,11 @@ def find_repeated(lists: "Sequence[list[Node]]", names: "tuple[str, ...]") -> "s
     return repeated
 
 
-def identify(items: "list[Node]", names: "tuple[str, ...]", repeated: "Collection[str]" = ()) -> "Items":
-    # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates; under a repeated key the
-    # whole item identifies itself, so that no two records are mixed up
+def identify(
+    items: "list[Node]", names: "tuple[str, ...]", repeated: "Collection[str]" = ()
+) -> "Items":
+    # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates; under a
+    # repeated key the whole item identifies itself, so that no two records are mixed up
     counts: dict[str, int] = {}
     found: Items = {}
     for item in items:
@@ -80,7 +94,9 @@ def identify(items: "list[Node]", names: "tuple[str, ...]", repeated: "Collectio
 
 
 def find_natural_key(lists: "list[list[Node]]", names: "tuple[str, ...]" = NATURAL_KEYS) -> str:
-    """The first of the names by which every item of every list is known and unique in its list, or ""."""
+    """The first of the names by which every item of every list is known and unique in its list, or
+    "".
+    """
     for name in names:
         if all(_is_keyed_by([item.value for item in items], name) for items in lists):
             return name
@@ -88,8 +104,9 @@ def find_natural_key(lists: "list[list[Node]]", names: "tuple[str, ...]" = NATUR
 
 
 def find_stable_key(lists: "list[list[Node]]") -> str:
-    """Return the first member by which every item of every list is known, and which no side seems to have edited: none
-    both lost values of it and gained others. Where base has no list, only a title can be one. "" if there is none.
+    """Return the first member by which every item of every list is known, and which no side seems
+    to have edited: none both lost values of it and gained others. Where base has no list, only a
+    title can be one. "" if there is none.
     """
     base, ours, theirs = [[item.value for item in items] for items in lists]
     first = next((value for value in (*base, *ours, *theirs) if type(value) is dict), None)
@@ -111,7 +128,10 @@ def _is_stable(name: str, base: "list[Any]", side: "list[Any]") -> bool:
 
 
 def _is_keyed_by(values: "list[Any]", name: str) -> bool:
-    if not all(type(value) is dict and name in value and type(value[name]) not in CONTAINERS for value in values):
+    if not all(
+        type(value) is dict and name in value and type(value[name]) not in CONTAINERS
+        for value in values
+    ):
         return False
     return len({value[name] for value in values}) == len(values)
 
@@ -124,15 +144,15 @@ def merge_order(
     whole_runs: bool = False,
     may_choose: bool = True,
 ) -> "tuple[list[Any], list[Any] | None]":
-    """Return one order of all identities in ours and theirs; and theirs' order, where both sides moved
-    items of base, each in its own way.
+    """Return one order of all identities in ours and theirs; and theirs' order, where both sides
+    moved items of base, each in its own way.
 
     What both sides hold are the anchors, in the order of the side that moved them. An item that one
-    side holds follows the last anchor that it follows there. Two runs of such items behind one anchor
-    are combined by taking the smaller head by rank again and again, or kept as whole runs, so that a
-    plan stays readable (symmetric, contiguous and associative at once is impossible, hence the two
-    ways). An order of two items that no side contradicts is kept, but where a move of the other side
-    makes that impossible.
+    side holds follows the last anchor that it follows there. Two runs of such items behind one
+    anchor are combined by taking the smaller head by rank again and again, or kept as whole runs,
+    so that a plan stays readable (symmetric, contiguous and associative at once is impossible,
+    hence the two ways). An order of two items that no side contradicts is kept, but where a move of
+    the other side makes that impossible.
     """
     sides = (list(ours), list(theirs))
     mine = _keep(sides[0], set(sides[1]))
@@ -147,7 +167,9 @@ def merge_order(
     both_moved = my_moves != your_moves and survivors not in (my_moves, your_moves)
     my_layout = _lay_out(mine, sides, combine, rank)
     your_layout = _lay_out(yours, sides, combine, rank)
-    if both_moved and (whole_runs or (not may_choose and _contradict(my_moves, your_moves, survivors))):
+    if both_moved and (
+        whole_runs or (not may_choose and _contradict(my_moves, your_moves, survivors))
+    ):
         return my_layout[1], your_layout[1]
 
     if both_moved or my_moves == your_moves:
@@ -172,7 +194,9 @@ def _lay_out(
     combine: "Callable[[list[Any], list[Any], Callable[[Any], Any]], list[Any]]",
     rank: "Callable[[Any], Any]",
 ) -> "tuple[int, list[Any]]":
-    """Return how many items are where their side does not have them, and the order around the anchors."""
+    """Return how many items are where their side does not have them, and the order around the
+    anchors.
+    """
     places = {item: number for number, item in enumerate(anchors)}
     my_runs, my_misplaced = _runs_by_anchor(sides[0], places)
     your_runs, your_misplaced = _runs_by_anchor(sides[1], places)
@@ -210,8 +234,8 @@ def _order_by_pairs(
 ) -> "list[Any] | None":
     """Return an order as near to `order` as can be; None if the pairs contradict each other.
 
-    Every pair is as the sides have it, and where they differ as one of them has moved it. A pair that
-    both added in two orders is free.
+    Every pair is as the sides have it, and where they differ as one of them has moved it. A pair
+    that both added in two orders is free.
     """
     ours = _pairs_of(sides[0])
     theirs = _pairs_of(sides[1])
@@ -240,8 +264,9 @@ def _pairs_of(items: "list[Any]") -> "set[tuple[Any, Any]]":
 
 
 def _runs_by_anchor(items: "list[Any]", places: "dict[Any, int]") -> "tuple[Runs, int]":
-    # the runs by the place of the anchor that they follow, -1 for none; and how many are not before all that follows
-    # them in `items`, where no place is right. These follow the anchor next to them
+    # the runs by the place of the anchor that they follow, -1 for none; and how many are not before
+    # all that follows them in `items`, where no place is right. These follow the anchor next to
+    # them
     ahead = len(places)
     ends = [ahead := min(ahead, places.get(item, ahead)) for item in reversed(items)][::-1]
     runs: Runs = {}
@@ -258,7 +283,9 @@ def _runs_by_anchor(items: "list[Any]", places: "dict[Any, int]") -> "tuple[Runs
     return runs, misplaced
 
 
-def _combine_heads(left: "list[Any]", right: "list[Any]", rank: "Callable[[Any], Any]") -> "list[Any]":
+def _combine_heads(
+    left: "list[Any]", right: "list[Any]", rank: "Callable[[Any], Any]"
+) -> "list[Any]":
     if not left or not right:
         return left or right
     merged = []
@@ -273,14 +300,18 @@ def _combine_heads(left: "list[Any]", right: "list[Any]", rank: "Callable[[Any],
     return merged + left[i:] + right[j:]
 
 
-def _combine_whole(left: "list[Any]", right: "list[Any]", rank: "Callable[[Any], Any]") -> "list[Any]":
+def _combine_whole(
+    left: "list[Any]", right: "list[Any]", rank: "Callable[[Any], Any]"
+) -> "list[Any]":
     if [rank(item) for item in right] < [rank(item) for item in left]:
         left, right = right, left
     return left + right
 
 
 def shared_ends(lists: "Sequence[Sequence[Any]]") -> "tuple[int, int]":
-    """Return how many items all lists begin with alike, and how many of the others they end with alike."""
+    """Return how many items all lists begin with alike, and how many of the others they end with
+    alike.
+    """
     first, *others = lists
     shortest = min(map(len, lists))
     head = tail = 0

@@ -1,4 +1,6 @@
-"""How a result is laid out as text: whose layout it has, and which of its pieces depend on the side."""
+"""How a result is laid out as text: whose layout it has, and which of its pieces depend on the
+side.
+"""
 
 from checkpoint_git.core.jsontext import Node, join_pointer
 from checkpoint_git.core.jsonwrite import Frame, Writer, brackets_of, on_one_line
@@ -16,14 +18,18 @@ if TYPE_CHECKING:
 
 
 class Alternatives:
-    """A piece of text that depends on the side. texts: of each of SIDES. where, note: of the Choice.
+    """A piece of text that depends on the side. texts: of each of SIDES. where, note: of the
+    Choice.
 
-    place: where the texts are, if that is not the conflict's place, as for members of a group; "" if all are equal.
+    place: where the texts are, if that is not the conflict's place, as for members of a group; ""
+    if all are equal.
     """
 
     __slots__ = ("note", "place", "texts", "where")
 
-    def __init__(self, where: str, texts: "Sequence[str]", place: "str | None" = None, note: str = "") -> None:
+    def __init__(
+        self, where: str, texts: "Sequence[str]", place: "str | None" = None, note: str = ""
+    ) -> None:
         self.where = where
         self.place = where if place is None else place
         self.texts = texts
@@ -37,7 +43,9 @@ class Alternatives:
 
 def picked(segments: "Segments", side: int) -> str:
     """Return the text that a side gets."""
-    return "".join([piece.texts[side] if isinstance(piece, Alternatives) else piece for piece in segments])
+    return "".join(
+        [piece.texts[side] if isinstance(piece, Alternatives) else piece for piece in segments]
+    )
 
 
 def flatten(piece: "str | Alternatives") -> "str | Alternatives":
@@ -112,7 +120,9 @@ class ResultWriter(Writer):
             out[first:] = [flatten(piece) for piece in out[first:]]
 
     def _lay_out_optional(self, entry: Entry, start: str, lead: str, frame: Frame) -> Alternatives:
-        """Return a member that a side does not have, with its key. start: what is before its value."""
+        """Return a member that a side does not have, with its key. start: what is before its
+        value.
+        """
         choice = entry.result
         texts = ["", "", ""]
         for side in SIDES:
@@ -151,7 +161,8 @@ def _find_last(entries: "list[Entry]", side: int) -> int:
 
 
 def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Alternatives":
-    # What separates a member from those before it: nothing on a side that has none before it, or none from it on
+    # What separates a member from those before it: nothing on a side that has none before it, or
+    # none from it on
     before = entries[number - 1]
     if not before.is_optional and not entries[number].is_optional:
         return ","
@@ -164,8 +175,13 @@ def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Al
 
 
 def lays_out_theirs(base: "Node | None", ours: Node, theirs: Node) -> bool:
-    """Return whether to write into theirs: it alone reformatted base, or else it is the smaller text."""
-    anew = [base is not None and side.text != base.text and _is_laid_out_anew(base, side) for side in (ours, theirs)]
+    """Return whether to write into theirs: it alone reformatted base, or else it is the smaller
+    text.
+    """
+    anew = [
+        base is not None and side.text != base.text and _is_laid_out_anew(base, side)
+        for side in (ours, theirs)
+    ]
     return theirs.text < ours.text if anew[0] == anew[1] else anew[1]
 
 
@@ -189,7 +205,9 @@ def _is_laid_out_anew(base: Node, side: Node) -> bool:
             stack += zip(before[:head], after[:head], strict=True)
             stack += zip(before[len(before) - tail :], after[len(after) - tail :], strict=True)
             if len(before) == len(after):
-                stack += zip(before[head : len(before) - tail], after[head : len(after) - tail], strict=True)
+                stack += zip(
+                    before[head : len(before) - tail], after[head : len(after) - tail], strict=True
+                )
     return False
 
 

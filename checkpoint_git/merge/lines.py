@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def are_lines(versions: "list[bytes]") -> bool:
     """Return whether versions of which one is not a JSON document are JSON Lines.
 
-    Each has to be empty or to begin with a record: what follows may be broken, and is then named by its line. Where
-    those that hold something are documents, they are meant as such: only the empty one is none.
+    Each has to be empty or to begin with a record: what follows may be broken, and is then named by
+    its line. Where those that hold something are documents, they are meant as such: only the empty
+    one is none.
     """
     try:
         texts = [decode(data) for data in versions]
@@ -39,7 +40,9 @@ def _is_document(text: str) -> bool:
 
 
 class LineWriter(ResultWriter):
-    """Lays out a list of records with a line each. A record that the target has keeps its line, byte for byte."""
+    """Lays out a list of records with a line each. A record that the target has keeps its line,
+    byte for byte.
+    """
 
     def __init__(self, target: Node, *sources: "Node | None") -> None:
         super().__init__(target, *sources)
@@ -71,7 +74,11 @@ class LineWriter(ResultWriter):
             texts = []
             for side in SIDES:
                 part = result.sides[side]
-                texts.append("" if part is None else before + picked(self._lay_out_record(part), side) + after)
+                texts.append(
+                    ""
+                    if part is None
+                    else before + picked(self._lay_out_record(part), side) + after
+                )
             out.append(Alternatives(result.where, texts))
             return
         out.append(before)
@@ -85,7 +92,9 @@ class LineWriter(ResultWriter):
 
 
 def _read_around(text: str, records: "list[Node]", eol: str) -> "dict[int, tuple[str, str]]":
-    """Return what is before and after each record: empty lines above it, spaces, the end of its line."""
+    """Return what is before and after each record: empty lines above it, spaces, the end of its
+    line.
+    """
     around: dict[int, tuple[str, str]] = {}
     before = ""
     for number, record in enumerate(records):
@@ -100,14 +109,18 @@ def _read_around(text: str, records: "list[Node]", eol: str) -> "dict[int, tuple
 
 
 def fit_end(segments: "Segments", after: str) -> str:
-    """Return what follows the last line, which has its end already. Where nothing is to follow, that end goes."""
+    """Return what follows the last line, which has its end already. Where nothing is to follow,
+    that end goes.
+    """
     for eol in ("\r\n", "\n"):
         if after.startswith(eol):
             return after.removeprefix(eol)
     if segments and not after:
         last = segments[-1]
         if isinstance(last, Alternatives):
-            segments[-1] = Alternatives(last.where, [_without_end(text) for text in last.texts], last.place)
+            segments[-1] = Alternatives(
+                last.where, [_without_end(text) for text in last.texts], last.place
+            )
         else:
             segments[-1] = _without_end(last)
     return after

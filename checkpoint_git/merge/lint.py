@@ -1,4 +1,6 @@
-"""What is wrong with the merge strategies that a schema declares. Pure; the schema is plain or token JSON."""
+"""What is wrong with the merge strategies that a schema declares. Pure; the schema is plain or
+token JSON.
+"""
 
 import json
 import re
@@ -15,7 +17,8 @@ from checkpoint_git.merge.strategy import KEYWORD, REQUIRE, STRATEGIES, Strategi
 # Where a schema may hold schemas that the merge follows: one, or several by name.
 _ONE = ("items", "additionalProperties")
 _MANY = ("properties", "patternProperties", "$defs", "definitions")
-# Where it may hold schemas that the merge never follows, for whether they hold depends on the value.
+# Where it may hold schemas that the merge never follows, for whether they hold depends on the
+# value.
 _IGNORED = (
     "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "dependentSchemas",
     "dependencies", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "additionalItems",
@@ -23,16 +26,23 @@ _IGNORED = (
 _LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that mean themselves
 
 
-# What the keywords may hold is said in one place, for editors and for this: the schema of schemas that use them.
+# What the keywords may hold is said in one place, for editors and for this: the schema of schemas
+# that use them.
 @cache
 def _read_vocabulary() -> Any:
-    return json.loads(files("checkpoint_git.merge").joinpath("x_merge_schema.json").read_text("utf-8"))["$defs"]
+    return json.loads(
+        files("checkpoint_git.merge").joinpath("x_merge_schema.json").read_text("utf-8")
+    )["$defs"]
 
 
 def _find_form(name: str) -> dict[str, Any] | None:
-    """What the keyword of one strategy may hold, as a JSON Schema; None if there is no such strategy."""
+    """What the keyword of one strategy may hold, as a JSON Schema; None if there is no such
+    strategy.
+    """
     forms = [(form["properties"]["strategy"], form) for form in _read_vocabulary()["rule"]["oneOf"]]
-    return next((form for named, form in forms if name in named.get("enum", [named.get("const")])), None)
+    return next(
+        (form for named, form in forms if name in named.get("enum", [named.get("const")])), None
+    )
 
 
 def _fits(value: Any, schema: dict[str, Any]) -> bool:
@@ -42,18 +52,26 @@ def _fits(value: Any, schema: dict[str, Any]) -> bool:
     return is_surely_valid(form, value) or not explain(form, value)
 
 
-# The merge itself ignores what it does not understand, so that a mistake in a schema would show only as a bad merge:
-# this is where it is refused.
+# The merge itself ignores what it does not understand, so that a mistake in a schema would show
+# only as a bad merge: this is where it is refused.
 def lint_schema(schema: Any, root: dict[str, Any] | None = None) -> list[Finding]:
-    """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a good one. schema: a
-    JSON Schema as a value, numbers as Python numbers or as tokens. root: the schema that it becomes a part of, which
-    references then lead into; None if it is alone. Findings have `where`, a JSON Pointer into `schema`, and no
-    path.
+    """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a
+    good one. schema: a JSON Schema as a value, numbers as Python numbers or as tokens. root: the
+    schema that it becomes a part of, which references then lead into; None if it is alone. Findings
+    have `where`, a JSON Pointer into `schema`, and no path.
     """
     if not isinstance(schema, dict):
-        return [] if isinstance(schema, bool) else [_error("not-a-schema", "", "a schema is an object")]
+        return (
+            []
+            if isinstance(schema, bool)
+            else [_error("not-a-schema", "", "a schema is an object")]
+        )
     if root is not None and REQUIRE in schema:
-        return [_error("requirement", f"/{REQUIRE}", f"{REQUIRE} is read at the root of a document only")]
+        return [
+            _error(
+                "requirement", f"/{REQUIRE}", f"{REQUIRE} is read at the root of a document only"
+            )
+        ]
     return [*_lint_place(schema, "", schema if root is None else root), *_lint_requirements(schema)]
 
 
@@ -75,7 +93,9 @@ def _lint_place(schema: Any, where: str, root: dict[str, Any]) -> Iterator[Findi
     yield from _lint_groups(schema, where, root)
     for below, pointer in _children(schema, where):
         yield from _lint_place(below, pointer, root)
-    yield from _lint_patterns(schema.get("patternProperties"), join_pointer(where, "patternProperties"))
+    yield from _lint_patterns(
+        schema.get("patternProperties"), join_pointer(where, "patternProperties")
+    )
 
 
 def _children(schema: dict[str, Any], where: str) -> Iterator[tuple[Any, str]]:
@@ -96,21 +116,39 @@ def _lint_reference(schema: dict[str, Any], where: str, root: dict[str, Any]) ->
         if name not in schema:
             continue
         pointer, reference = join_pointer(where, name), schema[name]
-        if name == "$dynamicRef" or not isinstance(reference, str) or not reference.startswith("#/"):
+        if (
+            name == "$dynamicRef"
+            or not isinstance(reference, str)
+            or not reference.startswith("#/")
+        ):
             hint = 'refer to a place in the same file: "#/$defs/..."'
-            yield _error("foreign-reference", pointer, f"the merge does not follow {reference!r}", hint)
+            yield _error(
+                "foreign-reference", pointer, f"the merge does not follow {reference!r}", hint
+            )
         elif not Strategies(root).resolve({"$ref": reference}):
             yield _error("dead-reference", pointer, f"{reference} leads nowhere")
         if KEYWORD in schema:
-            message = f"{KEYWORD} beside a reference is not read: the place is what the reference names"
-            yield _error("hidden-strategy", join_pointer(where, KEYWORD), message, "move it to where that leads")
+            message = (
+                f"{KEYWORD} beside a reference is not read: the place is what the reference names"
+            )
+            yield _error(
+                "hidden-strategy",
+                join_pointer(where, KEYWORD),
+                message,
+                "move it to where that leads",
+            )
 
 
 def _find_unreached(value: Any, where: str, under: str) -> Iterator[Finding]:
     if isinstance(value, dict):
         if KEYWORD in value:
             hint = f"put it beside {under}, not inside"
-            yield _error("hidden-strategy", join_pointer(where, KEYWORD), f"{KEYWORD} under {under} is not read", hint)
+            yield _error(
+                "hidden-strategy",
+                join_pointer(where, KEYWORD),
+                f"{KEYWORD} under {under} is not read",
+                hint,
+            )
         for key, below in value.items():
             yield from _find_unreached(below, join_pointer(where, key), under)
     elif isinstance(value, list):
@@ -122,7 +160,9 @@ def _lint_patterns(patterns: Any, where: str) -> Iterator[Finding]:
     for pattern, schema in patterns.items() if isinstance(patterns, dict) else ():
         if _declares(schema) and not _LITERAL.fullmatch(pattern):
             message = f"the merge reads patterns as beginnings; {pattern!r} is none"
-            yield _error("pattern", join_pointer(where, pattern), message, 'write "^" and then plain letters')
+            yield _error(
+                "pattern", join_pointer(where, pattern), message, 'write "^" and then plain letters'
+            )
 
 
 def _declares(schema: Any) -> bool:
@@ -142,9 +182,13 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
 
         near = get_close_matches(name, STRATEGIES, 1)
         hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(STRATEGIES)}"
-        yield _error("unknown-strategy", join_pointer(where, "strategy"), f"unknown strategy {name!r}", hint)
+        yield _error(
+            "unknown-strategy", join_pointer(where, "strategy"), f"unknown strategy {name!r}", hint
+        )
         return
-    options = {option: schema for option, schema in form["properties"].items() if option != "strategy"}
+    options = {
+        option: schema for option, schema in form["properties"].items() if option != "strategy"
+    }
     for option in rule.keys() - options.keys() - {"strategy"}:
         message, allowed = f"{name} knows no {option!r}", ", ".join(sorted(options)) or "nothing"
         yield _error("unknown-option", join_pointer(where, option), message, f"it takes {allowed}")
@@ -152,7 +196,9 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
         yield _error("missing-option", where, f'{name} needs "{option}"')
     for option, schema in options.items():
         if option in rule and not _fits(rule[option], schema):
-            yield _error("bad-option", join_pointer(where, option), f'"{option}" is {schema["description"]}')
+            yield _error(
+                "bad-option", join_pointer(where, option), f'"{option}" is {schema["description"]}'
+            )
 
 
 def _lint_groups(schema: dict[str, Any], where: str, root: dict[str, Any]) -> Iterator[Finding]:
@@ -168,7 +214,9 @@ def _lint_groups(schema: dict[str, Any], where: str, root: dict[str, Any]) -> It
                 yield _error("group", pointer, message)
 
 
-def _read_groups(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+def _read_groups(
+    schema: dict[str, Any], root: dict[str, Any]
+) -> dict[str, dict[str, dict[str, Any]]]:
     """Return, by the name of each group, the rules of its members by their key."""
     groups: dict[str, dict[str, dict[str, Any]]] = {}
     properties = schema.get("properties")

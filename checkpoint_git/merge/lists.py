@@ -1,7 +1,8 @@
 """Lists in a merge: which items there are, in which order, and what each of them becomes.
 
-An item stays if both sides have it, or if one side has it and base has not. Items are known by a key, which the schema
-or the items themselves give; lists without one are merged in their order, by sequence.py.
+An item stays if both sides have it, or if one side has it and base has not. Items are known by a
+key, which the schema or the items themselves give; lists without one are merged in their order, by
+sequence.py.
 """
 
 from checkpoint_git.core.clock import read_loose_instant
@@ -34,10 +35,17 @@ if TYPE_CHECKING:
 
 
 class ListMerge:
-    """A list that both sides changed. merge_place: what merges an item, as places.merge_place in its context."""
+    """A list that both sides changed. merge_place: what merges an item, as places.merge_place in
+    its context.
+    """
 
     def __init__(
-        self, strategies: "Strategies", schema: "Schema", where: str, versions: "Versions", merge_place: "MergePlace"
+        self,
+        strategies: "Strategies",
+        schema: "Schema",
+        where: str,
+        versions: "Versions",
+        merge_place: "MergePlace",
     ) -> None:
         self.strategies = strategies
         self.schema = schema
@@ -106,10 +114,13 @@ class ListMerge:
     def _merge_item(
         self, number: int, was: "Node | None", mine: "Node | None", yours: "Node | None"
     ) -> "Result | None":
-        return self.merge_place(self._find_item_schema(number), f"{self.where}/{number}", was, mine, yours)
+        return self.merge_place(
+            self._find_item_schema(number), f"{self.where}/{number}", was, mine, yours
+        )
 
     def _find_item_schema(self, number: int) -> "Schema":
-        # where items have a key, what a schema says of the first of them does not follow one that moves
+        # where items have a key, what a schema says of the first of them does not follow one that
+        # moves
         if self.rule.get("strategy") in KEYED:
             return self.strategies.items(self.schema)
         return self.strategies.item_at(self.schema, number)
@@ -133,7 +144,8 @@ class ListMerge:
         survivors = [identity for identity in old if stays(identity, old, left, right)]
         kept = set(survivors)
         mine, yours = [
-            [identity for identity in side if identity not in old or identity in kept] for side in (left, right)
+            [identity for identity in side if identity not in old or identity in kept]
+            for side in (left, right)
         ]
         order, other = merge_order(
             survivors,
@@ -163,15 +175,22 @@ class ListMerge:
         if was is not None or (mine is not None and yours is not None and "added" in self.rule):
             result = self.merge_place(self._find_item_schema(number), pointer, was, mine, yours)
         elif mine is not None and yours is not None and not is_same(mine, yours):
-            result = Choice(pointer, mine, None, yours)  # one key, which both added for different things
+            # one key, which both added for different things
+            result = Choice(pointer, mine, None, yours)
         return Entry(None, result, mine or yours)
 
 
-def merge_single_records(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Fresh | None":
-    """Return the entries of a log of which one side holds a single record; None for two lists, and if one changed."""
+def merge_single_records(
+    rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
+) -> "Fresh | None":
+    """Return the entries of a log of which one side holds a single record; None for two lists, and
+    if one changed.
+    """
     names = key_names(rule)
     old, left, right = [identify(_records_of(node), names) for node in (base, ours, theirs)]
-    if type(ours.value) is type(theirs.value) and (type(ours.value) is list or left.keys() == right.keys()):
+    if type(ours.value) is type(theirs.value) and (
+        type(ours.value) is list or left.keys() == right.keys()
+    ):
         return None
     if type(ours.value) not in CONTAINERS or type(theirs.value) not in CONTAINERS:
         return None
@@ -179,7 +198,10 @@ def merge_single_records(rule: "Schema", base: "Node | None", ours: "Node", thei
         return None
 
     survivors = [identity for identity in old if stays(identity, old, left, right)]
-    sides = [[identity for identity in side if identity not in old or identity in survivors] for side in (left, right)]
+    sides = [
+        [identity for identity in side if identity not in old or identity in survivors]
+        for side in (left, right)
+    ]
     order, _ = merge_order(survivors, sides[0], sides[1], rank_by(rule, left, right))
     return Fresh([left.get(identity) or right[identity] for identity in order])
 
@@ -192,11 +214,18 @@ def _records_of(node: "Node | None") -> "list[Node]":
 
 def _are_untouched(old: "Items", left: "Items", right: "Items") -> bool:
     known = [*old.items(), *left.items(), *right.items()]
-    return all(is_same(node, side[identity]) for side in (left, right) for identity, node in known if identity in side)
+    return all(
+        is_same(node, side[identity])
+        for side in (left, right)
+        for identity, node in known
+        if identity in side
+    )
 
 
 def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":
-    """Return the members that identify an item of base, ours and theirs; () for whole items, None if none do."""
+    """Return the members that identify an item of base, ours and theirs; () for whole items, None
+    if none do.
+    """
     if rule.get("strategy") in KEYED:
         return key_names(rule)
     natural = find_natural_key(lists) or find_stable_key(lists)
@@ -208,7 +237,9 @@ def _hold_containers(lists: "list[list[Node]]") -> bool:
 
 
 def stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> bool:
-    """Return whether an item of base is in the result: not if one side removed it and the other left it as it was."""
+    """Return whether an item of base is in the result: not if one side removed it and the other
+    left it as it was.
+    """
     if identity in left and identity in right:
         return True
     if identity not in left and identity not in right:
@@ -217,9 +248,12 @@ def stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> 
     return not is_same(holder[identity], old[identity])
 
 
-def _without_oldest(entries: "list[Entry]", is_new: "list[bool]", sort: str, most: int) -> "list[Entry]":
-    # By the instants where all have one; else what base had goes first. Of those as old the later ones in the list go.
-    # What nobody has decided yet stays, even if the list is too long then: it would be lost without a word.
+def _without_oldest(
+    entries: "list[Entry]", is_new: "list[bool]", sort: str, most: int
+) -> "list[Entry]":
+    # By the instants where all have one; else what base had goes first. Of those as old the later
+    # ones in the list go. What nobody has decided yet stays, even if the list is too long then: it
+    # would be lost without a word.
     if len(entries) <= most:
         return entries
     instants = []
@@ -233,7 +267,11 @@ def _without_oldest(entries: "list[Entry]", is_new: "list[bool]", sort: str, mos
 
     oldest = sorted(range(len(entries)), key=lambda number: (ages[number], -number))
     dropped = set(oldest[: len(entries) - most])
-    return [entry for number, entry in enumerate(entries) if number not in dropped or _is_open(entry.result)]
+    return [
+        entry
+        for number, entry in enumerate(entries)
+        if number not in dropped or _is_open(entry.result)
+    ]
 
 
 def _is_open(result: "Result | None") -> bool:
@@ -244,11 +282,15 @@ def _is_open(result: "Result | None") -> bool:
 
 
 def rank_by(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identity], Any]":
-    """Return the order of new items that compete for one place: newest first if the rule sorts, else canonical."""
+    """Return the order of new items that compete for one place: newest first if the rule sorts,
+    else canonical.
+    """
     sort = rule.get("sort", "")[1:]
 
     def rank_item(node: "Node") -> "Any":
-        instant = read_loose_instant(node.value.get(sort)) if sort and type(node.value) is dict else None
+        instant = (
+            read_loose_instant(node.value.get(sort)) if sort and type(node.value) is dict else None
+        )
         newest_first: Any = (0, 0, ())
         if instant is not None:
             # the last 0: .5 is older than .55
@@ -256,7 +298,10 @@ def rank_by(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identit
         return newest_first, canonical_rank(node.value)
 
     def rank(identity: "Identity") -> "Any":
-        # where the sides hold different content under one key, the smaller counts: neither side may decide
-        return min([rank_item(side[identity]) for side in (left, right) if identity in side]), identity[1]
+        # where the sides hold different content under one key, the smaller counts: neither side may
+        # decide
+        return min(
+            [rank_item(side[identity]) for side in (left, right) if identity in side]
+        ), identity[1]
 
     return rank

@@ -1,4 +1,6 @@
-"""Conflicts as text: markers around only the lines that differ, so that either side's choice is valid JSON."""
+"""Conflicts as text: markers around only the lines that differ, so that either side's choice is
+valid JSON.
+"""
 
 from checkpoint_git.core.terminal_text import escape_controls, say_value
 from checkpoint_git.merge.items import canonical_text, shared_ends
@@ -19,7 +21,9 @@ def say_side(side: "Any", limit: int = 60) -> str:
 
 
 def say_question(options: str, path: str = "") -> str:
-    """Return what is open where no side answers, and the command that answers it. path: a word that names the file."""
+    """Return what is open where no side answers, and the command that answers it. path: a word that
+    names the file.
+    """
     command = f"checkpoint resolve {path}".rstrip()
     return f"nothing is left to do; add what is next: {command} {options}"
 
@@ -29,13 +33,15 @@ def label_of(where: str) -> str:
 
 
 class Region:
-    """Consecutive lines that differ by side. sides: ours, base, theirs. places: where they are, if not at wheres.
-    notes: of the questions in it that no side answers.
+    """Consecutive lines that differ by side. sides: ours, base, theirs. places: where they are, if
+    not at wheres. notes: of the questions in it that no side answers.
     """
 
     __slots__ = ("notes", "places", "sides", "wheres")
 
-    def __init__(self, sides: "list[str]", wheres: "list[str]", places: "list[str]", notes: "list[str]") -> None:
+    def __init__(
+        self, sides: "list[str]", wheres: "list[str]", places: "list[str]", notes: "list[str]"
+    ) -> None:
         self.sides = sides
         self.wheres = wheres
         self.places = places
@@ -45,11 +51,15 @@ class Region:
     def label(self) -> str:
         places = dict.fromkeys(self.places or self.wheres)
         others = [where for where in self.wheres if where not in places]
-        return " ".join(map(label_of, places)) + (f" with {' '.join(map(label_of, others))}" if others else "")
+        return " ".join(map(label_of, places)) + (
+            f" with {' '.join(map(label_of, others))}" if others else ""
+        )
 
 
 class _OpenRegion:
-    """A region whose last line is not complete yet. sides: the pieces of each, for a line may hold thousands."""
+    """A region whose last line is not complete yet. sides: the pieces of each, for a line may hold
+    thousands.
+    """
 
     __slots__ = ("notes", "places", "sides", "wheres")
 
@@ -73,12 +83,14 @@ class _OpenRegion:
             side.append(text)
 
     def close(self) -> Region:
-        return Region(["".join(side) for side in self.sides], list(self.wheres), self.places, self.notes)
+        return Region(
+            ["".join(side) for side in self.sides], list(self.wheres), self.places, self.notes
+        )
 
 
 def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
-    """Return the segments as whole lines: text that all sides share, and regions that they do not, one
-    for each place.
+    """Return the segments as whole lines: text that all sides share, and regions that they do not,
+    one for each place.
     """
     joined: list[str | Region] = []
     for chunk in _cut_lines(segments):
@@ -127,14 +139,16 @@ def _share_place(first: Region, second: Region) -> bool:
 
 def _join_regions(first: Region, between: str, second: Region) -> Region:
     """Return one region of two, and of the text between them, which each side has."""
-    sides = [f"{above}{between}{below}" for above, below in zip(first.sides, second.sides, strict=True)]
+    sides = [
+        f"{above}{between}{below}" for above, below in zip(first.sides, second.sides, strict=True)
+    ]
     wheres = list(dict.fromkeys(first.wheres + second.wheres))
     return Region(sides, wheres, first.places + second.places, first.notes + second.notes)
 
 
 def _is_bridge(joined: "list[str | Region]", chunk: "str | Region") -> bool:
-    """Return whether one line is between two regions of a conflict: inside it is read three times, and
-    saves four lines of markers.
+    """Return whether one line is between two regions of a conflict: inside it is read three times,
+    and saves four lines of markers.
     """
     if len(joined) < 2 or not isinstance(chunk, Region) or not isinstance(joined[-1], str):
         return False
@@ -144,14 +158,17 @@ def _is_bridge(joined: "list[str | Region]", chunk: "str | Region") -> bool:
 
 def write_marked(segments: "list[str | Alternatives]", size: int, eol: str) -> str:
     chunks = split_regions(segments)
-    return "".join([chunk if isinstance(chunk, str) else _marked(chunk, size, eol) for chunk in chunks])
+    return "".join(
+        [chunk if isinstance(chunk, str) else _marked(chunk, size, eol) for chunk in chunks]
+    )
 
 
 def _marked(region: Region, size: int, eol: str) -> str:
     ours, base, theirs = [split_lines(side) for side in region.sides]
     if ours == theirs and not region.notes:
         return "".join(ours)
-    # what ours and theirs begin and end with alike stays outside the markers, unless there is nothing else
+    # what ours and theirs begin and end with alike stays outside the markers, unless there is
+    # nothing else
     above, below = shared_ends([ours, theirs]) if ours != theirs else (0, 0)
     head, tail = ours[:above], ours[len(ours) - below :]
     base = base[_count_alike(base, head) :]
@@ -180,7 +197,8 @@ def split_lines(text: str) -> "Lines":
 
 
 def _count_alike(lines: "Lines", others: "Lines") -> int:
-    # how many lines both begin with; a comma at a line's end depends on what follows, and does not count
+    # how many lines both begin with; a comma at a line's end depends on what follows, and does not
+    # count
     count = 0
     for line, other in zip(lines, others, strict=False):
         if line.rstrip(",\r\n") != other.rstrip(",\r\n"):
@@ -191,4 +209,6 @@ def _count_alike(lines: "Lines", others: "Lines") -> int:
 
 def _ended(lines: "Lines", eol: str) -> "Lines":
     # a marker must begin a line
-    return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + eol] if lines else []
+    return (
+        [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + eol] if lines else []
+    )

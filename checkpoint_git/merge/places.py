@@ -1,4 +1,6 @@
-"""The recursion over places: what base, ours and theirs become at one place by the rules in the package's docstring."""
+"""The recursion over places: what base, ours and theirs become at one place by the rules in the
+package's docstring.
+"""
 
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
 from checkpoint_git.merge.items import NATURAL_KEYS, merge_order
@@ -16,21 +18,34 @@ if TYPE_CHECKING:
     Leaves = dict[str, Node | None]  # the members of a group as one version has them
 
 
-# what happens to a group that keeps what it leaves behind: the newer side's where that is safe, always, or never
+# what happens to a group that keeps what it leaves behind: the newer side's where that is safe,
+# always, or never
 AUTO = "auto"
 NEWEST = "newest"
 CONFLICT = "conflict"
 
 
 class MergeContext:
-    """superseded: by the name of a top-level list, what a group left behind: the record, the one that base would have
-    left, and the members that both sides changed. target: the side into whose text the result is written; while places
-    are merged it is called ours. in_lines: the documents are lists of the records of JSON Lines.
+    """superseded: by the name of a top-level list, what a group left behind: the record, the one
+    that base would have left, and the members that both sides changed. target: the side into whose
+    text the result is written; while places are merged it is called ours. in_lines: the documents
+    are lists of the records of JSON Lines.
     """
 
-    __slots__ = ("base", "in_lines", "narrative", "ours", "strategies", "superseded", "target", "theirs")
+    __slots__ = (
+        "base",
+        "in_lines",
+        "narrative",
+        "ours",
+        "strategies",
+        "superseded",
+        "target",
+        "theirs",
+    )
 
-    def __init__(self, schema: "Schema", base: "Node | None", ours: Node, theirs: Node, narrative: str = AUTO) -> None:
+    def __init__(
+        self, schema: "Schema", base: "Node | None", ours: Node, theirs: Node, narrative: str = AUTO
+    ) -> None:
         self.strategies = Strategies(schema)
         self.base = base
         self.ours = self.target = ours
@@ -42,9 +57,16 @@ class MergeContext:
 
 # A node or a result of None is absence, which differs from null.
 def merge_place(
-    context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: "Node | None", theirs: "Node | None"
+    context: MergeContext,
+    schema: "Schema",
+    where: str,
+    base: "Node | None",
+    ours: "Node | None",
+    theirs: "Node | None",
 ) -> "Result | None":
-    """Return what base, ours and theirs become at a place: what one side alone changed, else what the rule says."""
+    """Return what base, ours and theirs become at a place: what one side alone changed, else what
+    the rule says.
+    """
     if is_same(ours, theirs) or is_same(theirs, base):
         return ours
     rule = schema.get(KEYWORD) or NONE
@@ -67,11 +89,17 @@ def merge_place(
     if type(ours.value) is list and type(theirs.value) is list:
 
         def merge_item(
-            place: "Schema", pointer: str, was: "Node | None", mine: "Node | None", yours: "Node | None"
+            place: "Schema",
+            pointer: str,
+            was: "Node | None",
+            mine: "Node | None",
+            yours: "Node | None",
         ) -> "Result | None":
             return merge_place(context, place, pointer, was, mine, yours)
 
-        return ListMerge(context.strategies, schema, where, (base, ours, theirs), merge_item).merge()
+        return ListMerge(
+            context.strategies, schema, where, (base, ours, theirs), merge_item
+        ).merge()
     return Choice(where, ours, base, theirs)
 
 
@@ -83,7 +111,9 @@ def _is_laid_out_anew(base: "Node | None", ours: "Node | None", theirs: "Node | 
     return is_container and ours.source != base.source
 
 
-def _merge_by_rule(rule: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node) -> "Result | None":
+def _merge_by_rule(
+    rule: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
+) -> "Result | None":
     # None if the members or items of both sides are to be merged
     name = str(rule.get("strategy"))
     if name in LEAF_STRATEGIES:
@@ -95,8 +125,11 @@ def _merge_by_rule(rule: "Schema", where: str, base: "Node | None", ours: Node, 
     return None
 
 
-def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", theirs: "Node | None") -> "Node | None":
-    # the side whose root has the newer instant at rule["by"]; on a tie the smaller text. Never a conflict
+def _merge_newest(
+    context: MergeContext, rule: "Schema", ours: "Node | None", theirs: "Node | None"
+) -> "Node | None":
+    # the side whose root has the newer instant at rule["by"]; on a tie the smaller text. Never a
+    # conflict
     if ours is None or theirs is None:
         return ours or theirs
     newer = newer_side(context.ours, context.theirs, str(rule.get("by", "")))
@@ -106,7 +139,12 @@ def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", th
 
 
 def _merge_object(
-    context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
+    context: MergeContext,
+    schema: "Schema",
+    where: str,
+    base: "Node | None",
+    ours: Node,
+    theirs: Node,
 ) -> "Result":
     old, left, right = members_of(base), members_of(ours), members_of(theirs)
     if _identity_diverged(old, left, right):
@@ -125,28 +163,38 @@ def _merge_object(
             result = mine
         else:
             place = context.strategies.member(schema, key)
-            result = merge_place(context, place, join_pointer(where, key), old.get(key), mine, yours)
+            result = merge_place(
+                context, place, join_pointer(where, key), old.get(key), mine, yours
+            )
         if result is not None:
             entries.append(Entry(key, result, mine or yours))
     return assemble(ours, entries, theirs, base)
 
 
-def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "dict[str, Node]") -> bool:
-    # the sides hold different records by now, each with an identity of its own: these are never mixed
+def _identity_diverged(
+    old: "dict[str, Node]", left: "dict[str, Node]", right: "dict[str, Node]"
+) -> bool:
+    # the sides hold different records by now, each with an identity of its own: these are never
+    # mixed
     name = next((name for name in NATURAL_KEYS if name in left and name in right), None)
     if name is None or is_same(left[name], right[name]):
         return False
     return not (is_same(left[name], old.get(name)) or is_same(right[name], old.get(name)))
 
 
-# Members of an object that come from one side together, as their rule says: "rank" makes the group one
-# thing whose versions are ordered by the places that its values have in lists; "newest" names an instant
-# in it; "superseded" keeps the older version in a list.
+# Members of an object that come from one side together, as their rule says: "rank" makes the group
+# one thing whose versions are ordered by the places that its values have in lists; "newest" names
+# an instant in it; "superseded" keeps the older version in a list.
 def _merge_group(
-    context: MergeContext, rule: "Schema", where: str, old: "Leaves", left: "Leaves", right: "Leaves"
+    context: MergeContext,
+    rule: "Schema",
+    where: str,
+    old: "Leaves",
+    left: "Leaves",
+    right: "Leaves",
 ) -> "dict[str, Result | None]":
-    """Return each leaf merged three-way; if one conflicts, the whole group is one conflict, so that who
-    resolves it picks what somebody had.
+    """Return each leaf merged three-way; if one conflicts, the whole group is one conflict, so that
+    who resolves it picks what somebody had.
     """
     results, undecided = _merge_leaves(old, left, right)
     differing = [key for key in left if not is_same(left[key], right[key])]
@@ -161,10 +209,16 @@ def _merge_group(
         return _make_conflict(rule, where, differing[0], old, left, right)
     if "rank" in rule or "newest" in rule:
         return {**chosen}  # a record comes whole
-    return {**chosen, **results}  # what one side alone wrote of a narrative stays, whichever is newer
+    # what one side alone wrote of a narrative stays, whichever is newer
+    return {
+        **chosen,
+        **results,
+    }
 
 
-def _merge_leaves(old: "Leaves", left: "Leaves", right: "Leaves") -> "tuple[dict[str, Result | None], list[str]]":
+def _merge_leaves(
+    old: "Leaves", left: "Leaves", right: "Leaves"
+) -> "tuple[dict[str, Result | None], list[str]]":
     """Return the leaves that one side at most changed, and the names of those that both did."""
     results: dict[str, Result | None] = {}
     undecided: list[str] = []
@@ -185,18 +239,27 @@ def _has_changed(side: "Leaves", old: "Leaves") -> bool:
 def _make_conflict(
     rule: "Schema", where: str, first: str, old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "dict[str, Result | None]":
-    """Return a choice for each leaf, all of one name and place. first: the leaf whose place that is."""
+    """Return a choice for each leaf, all of one name and place. first: the leaf whose place that
+    is.
+    """
     pointer = join_pointer(where, first)
     name = f"{where}#{rule['name']}"
     choices: dict[str, Result | None] = {}
     for key in left:
         agreed = is_same(left[key], right[key])
-        choices[key] = Choice(pointer, left[key], left[key] if agreed else old[key], right[key], name)
+        choices[key] = Choice(
+            pointer, left[key], left[key] if agreed else old[key], right[key], name
+        )
     return choices
 
 
 def _choose_side(
-    context: MergeContext, rule: "Schema", undecided: "list[str]", old: "Leaves", left: "Leaves", right: "Leaves"
+    context: MergeContext,
+    rule: "Schema",
+    undecided: "list[str]",
+    old: "Leaves",
+    left: "Leaves",
+    right: "Leaves",
 ) -> "Leaves | None":
     # the side that the rule lets win as a whole, or None for a conflict
     if "rank" in rule:
@@ -210,7 +273,11 @@ def _choose_side(
             loser, root = (right, context.theirs) if newer > 0 else (left, context.ours)
             name = rule["by"][1:]
             left_behind = [
-                {key: node for key, node in {name: members_of(whole).get(name), **leaves}.items() if node is not None}
+                {
+                    key: node
+                    for key, node in {name: members_of(whole).get(name), **leaves}.items()
+                    if node is not None
+                }
                 for whole, leaves in ((root, loser), (context.base, old))
             ]
             context.superseded[rule["superseded"]] = (left_behind[0], left_behind[1], undecided)
@@ -220,18 +287,22 @@ def _choose_side(
 
 
 def _follows_time(context: MergeContext, rule: "Schema", left: "Leaves", right: "Leaves") -> bool:
-    # No clock is asked, so that every clone, and `resolve` and `audit` later, merges alike. An instant that is not
-    # later than base's says nothing of when that side's group was written: a revert, a copy, a clock set back
+    # No clock is asked, so that every clone, and `resolve` and `audit` later, merges alike. An
+    # instant that is not later than base's says nothing of when that side's group was written: a
+    # revert, a copy, a clock set back
     if context.narrative == AUTO:
         agreed = all(is_same(left.get(at[1:]), right.get(at[1:])) for at in rule.get("same") or ())
         sides = (context.ours, context.theirs)
-        return agreed and all(context.base is None or newer_side(each, context.base, rule["by"]) > 0 for each in sides)
+        return agreed and all(
+            context.base is None or newer_side(each, context.base, rule["by"]) > 0 for each in sides
+        )
     return context.narrative == NEWEST
 
 
 def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") -> int:
-    """1 where left is higher in the rank's orders, the first that differs deciding, -1 where right is. 0 where they are
-    equal, where one fell behind the base, and where a value is in no order: a conflict.
+    """1 where left is higher in the rank's orders, the first that differs deciding, -1 where right
+    is. 0 where they are equal, where one fell behind the base, and where a value is in no order: a
+    conflict.
     """
 
     def places(side: "Leaves") -> "list[int] | None":
@@ -245,6 +316,12 @@ def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") 
 
     start = places(old) if any(old.values()) else []
     ours, theirs = places(left), places(right)
-    if start is None or ours is None or theirs is None or ours == theirs or min(ours, theirs) < start:
+    if (
+        start is None
+        or ours is None
+        or theirs is None
+        or ours == theirs
+        or min(ours, theirs) < start
+    ):
         return 0
     return 1 if ours > theirs else -1

@@ -1,7 +1,9 @@
-"""What a merge cannot know: what is next, where each side finished what the other one still had to do.
+"""What a merge cannot know: what is next, where each side finished what the other one still had to
+do.
 
-No side answers it. Each side's list holds what the other side finished, so that taking it would bring finished work
-back. The merged value is the empty list; somebody has to name an item, or to say that all is done.
+No side answers it. Each side's list holds what the other side finished, so that taking it would
+bring finished work back. The merged value is the empty list; somebody has to name an item, or to
+say that all is done.
 """
 
 from checkpoint_git.core.jsontext import Node
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 
 
 def ask_what_is_next(requirement: "Schema", root: Built, context: "MergeContext") -> None:
-    """Put a question into the root where its list is empty and must not be. Conflicts in the list, or about a field
-    that the requirement names, come first: the question depends on how they are decided.
+    """Put a question into the root where its list is empty and must not be. Conflicts in the list,
+    or about a field that the requirement names, come first: the question depends on how they are
+    decided.
     """
     name = requirement["where"][1:]
     conditions = requirement["non_empty_when"]
@@ -38,10 +41,14 @@ def ask_what_is_next(requirement: "Schema", root: Built, context: "MergeContext"
         return  # a side that breaks the requirement already is to blame, and not the merge
 
     if name not in entries:
-        root.entries.insert(_find_place(name, root, sides), Entry(name, None, _find_source(name, sides)))
+        root.entries.insert(
+            _find_place(name, root, sides), Entry(name, None, _find_source(name, sides))
+        )
     entry = next(entry for entry in root.entries if entry.key == name)
     nothing = Fresh([])
-    entry.result = Choice(requirement["where"], nothing, nothing, nothing, note=_list_options(requirement))
+    entry.result = Choice(
+        requirement["where"], nothing, nothing, nothing, note=_list_options(requirement)
+    )
 
 
 def _list_options(requirement: "Schema") -> str:
@@ -61,7 +68,9 @@ def _has_value(entry: "Entry | None", value: "Any") -> bool:
 
 
 def _meets(side: "Members", conditions: "Schema") -> bool:
-    return all(field[1:] in side and side[field[1:]].value == value for field, value in conditions.items())
+    return all(
+        field[1:] in side and side[field[1:]].value == value for field, value in conditions.items()
+    )
 
 
 def _find_source(name: str, sides: "list[Members]") -> "Node | None":
@@ -73,4 +82,7 @@ def _find_place(name: str, root: Built, sides: "list[Members]") -> int:
     merged, _ = merge_order(base, ours, theirs, str)
     order = merged if name in merged else list(base)
     later = order[order.index(name) :]
-    return next((number for number, entry in enumerate(root.entries) if entry.key in later), len(root.entries))
+    return next(
+        (number for number, entry in enumerate(root.entries) if entry.key in later),
+        len(root.entries),
+    )

@@ -1,7 +1,8 @@
-"""The vocabulary of a merge: the sides, their nodes, and the result of a place, which may be a conflict.
+"""The vocabulary of a merge: the sides, their nodes, and the result of a place, which may be a
+conflict.
 
-A result is a Node (kept from a version, with its bytes), Fresh (written anew), Built (a container put together from
-results) or a Choice (a conflict). layout.py turns it into text.
+A result is a Node (kept from a version, with its bytes), Fresh (written anew), Built (a container
+put together from results) or a Choice (a conflict). layout.py turns it into text.
 """
 
 from checkpoint_git.core.clock import read_loose_instant
@@ -50,7 +51,8 @@ class Entry:
 
 
 class Built:
-    """A container that is put together from entries. anchor, like, base: what ours, theirs and base have at the place.
+    """A container that is put together from entries. anchor, like, base: what ours, theirs and base
+    have at the place.
 
     It is laid out as the anchor is, or as `like` is where the anchor is empty.
     """
@@ -58,7 +60,11 @@ class Built:
     __slots__ = ("anchor", "base", "entries", "like")
 
     def __init__(
-        self, anchor: Node, entries: "list[Entry]", like: "Node | None" = None, base: "Node | None" = None
+        self,
+        anchor: Node,
+        entries: "list[Entry]",
+        like: "Node | None" = None,
+        base: "Node | None" = None,
     ) -> None:
         self.anchor = anchor
         self.base = base
@@ -69,13 +75,16 @@ class Built:
 class Choice:
     """A conflict. sides: the result on each of SIDES, None if that side has nothing.
 
-    where: JSON Pointer of the conflict; choices of one conflict share it, and group is then the same text.
-    note: the options of `checkpoint resolve` that answer a question which no side answers, else "".
+    where: JSON Pointer of the conflict; choices of one conflict share it, and group is then the
+    same text. note: the options of `checkpoint resolve` that answer a question which no side
+    answers, else "".
     """
 
     __slots__ = ("group", "note", "sides", "where")
 
-    def __init__(self, where: str, ours: "Any", base: "Any", theirs: "Any", group: str = "", note: str = "") -> None:
+    def __init__(
+        self, where: str, ours: "Any", base: "Any", theirs: "Any", group: str = "", note: str = ""
+    ) -> None:
         self.where = where
         self.sides = (ours, base, theirs)
         self.group = group
@@ -83,7 +92,9 @@ class Choice:
 
 
 def value_of(result: "Any", side: int) -> "Any":
-    """Return a result's value with its conflicts decided for a side; None for what that side does not have."""
+    """Return a result's value with its conflicts decided for a side; None for what that side does
+    not have.
+    """
     kind = type(result)
     if kind is Choice:
         return value_of(result.sides[side], side)
@@ -105,15 +116,21 @@ def value_of(result: "Any", side: int) -> "Any":
     return result
 
 
-def assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None", base: "Node | None" = None) -> "Result":
-    """Return the container of these entries: ours itself if nothing differs from it, so that its bytes stay."""
+def assemble(
+    ours: Node, entries: "list[Entry]", theirs: "Node | None", base: "Node | None" = None
+) -> "Result":
+    """Return the container of these entries: ours itself if nothing differs from it, so that its
+    bytes stay.
+    """
     if [id(entry.result) for entry in entries] == [id(child) for child in ours.children]:
         return ours
     return Built(ours, entries, theirs, base)
 
 
 def is_same(left: "Node | None", right: "Node | None") -> bool:
-    """Return whether both are absent, or have one value; numbers are compared as they are written."""
+    """Return whether both are absent, or have one value; numbers are compared as they are
+    written.
+    """
     if left is None or right is None:
         return left is right
     return bool(left.value == right.value)
@@ -132,7 +149,9 @@ def items_of(node: "Node | None") -> "list[Node]":
 
 
 def newer_side(ours: "Node | None", theirs: "Node | None", pointer: str) -> int:
-    """Return 1 if ours has the later instant at the pointer, -1 if theirs has, and 0 if neither can be called later."""
+    """Return 1 if ours has the later instant at the pointer, -1 if theirs has, and 0 if neither can
+    be called later.
+    """
     instants = []
     for node in (ours, theirs):
         for name in pointer.split("/")[1:]:

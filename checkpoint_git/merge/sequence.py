@@ -1,7 +1,9 @@
-"""Lists whose items have no key: what a side replaced, inserted or removed is found by aligning it with base.
+"""Lists whose items have no key: what a side replaced, inserted or removed is found by aligning it
+with base.
 
-A list's meaning is not guessed from its values. The parts that one side changed are taken as that side has them; what
-both changed merges item by item where it can, and is a conflict of that part alone where it cannot.
+A list's meaning is not guessed from its values. The parts that one side changed are taken as that
+side has them; what both changed merges item by item where it can, and is a conflict of that part
+alone where it cannot.
 """
 
 from checkpoint_git.merge.alignment import Hunk, align, find_hunks, find_single
@@ -26,10 +28,11 @@ _CONTAINERS = ("v{", "v[")  # how the key of an object or a list begins
 
 
 class Version:
-    """One side of a list compared with base: which of base's items go on in it, and what it changed.
+    """One side of a list compared with base: which of base's items go on in it, and what it
+    changed.
 
-    pairs: of base's index and this side's, in both lists' order. hunks: the changes between them. moved: base's index
-    to this side's, for items on another side of an item that stays.
+    pairs: of base's index and this side's, in both lists' order. hunks: the changes between them.
+    moved: base's index to this side's, for items on another side of an item that stays.
     """
 
     __slots__ = ("hunks", "items", "keys", "moved", "pairs")
@@ -46,7 +49,11 @@ class Version:
         # an item that is there twice may be another one
         kept = {old for old, _ in self.pairs}
         places = find_single(self.keys)
-        return {old: places[key] for key, old in find_single(old_keys).items() if old not in kept and key in places}
+        return {
+            old: places[key]
+            for key, old in find_single(old_keys).items()
+            if old not in kept and key in places
+        }
 
     def neighbours(self, old: int) -> "tuple[str, str]":
         """Return the keys of the items around one that was moved; "" if there is none."""
@@ -56,11 +63,14 @@ class Version:
         return before, after
 
 
-def identify_by_alignment(base: "Nodes", ours: Version, theirs: Version) -> "tuple[Items, Items, Items]":
-    """Return base's items and those of both sides by identities that follow an item where it was moved or edited.
+def identify_by_alignment(
+    base: "Nodes", ours: Version, theirs: Version
+) -> "tuple[Items, Items, Items]":
+    """Return base's items and those of both sides by identities that follow an item where it was
+    moved or edited.
 
-    An item that a side put in the place of one of base's is that one, edited. Of new ones equal items of both sides
-    are one.
+    An item that a side put in the place of one of base's is that one, edited. Of new ones equal
+    items of both sides are one.
     """
     old: Items = {("", index): item for index, item in enumerate(base)}
     sides = []
@@ -68,7 +78,9 @@ def identify_by_alignment(base: "Nodes", ours: Version, theirs: Version) -> "tup
         continued = {new: index for index, new in version.pairs}
         continued.update({new: index for index, new in version.moved.items()})
         for hunk in version.hunks:
-            replaced = [index for index in range(hunk.start, hunk.end) if index not in version.moved]
+            replaced = [
+                index for index in range(hunk.start, hunk.end) if index not in version.moved
+            ]
             put_there = [new for new in range(hunk.first, hunk.last) if new not in continued]
             if len(replaced) == len(put_there):
                 continued.update(zip(put_there, replaced, strict=True))
@@ -91,8 +103,8 @@ def _name_items(version: Version, continued: "dict[int, int]") -> "Items":
 
 
 def follow_renames(old: "Items", side: "Items", other: "Items", name: str) -> "Items":
-    """Return a side's items, those with a new key under base's identity where they stand in the place of the item that
-    had it and are alike in at least half of the other members.
+    """Return a side's items, those with a new key under base's identity where they stand in the
+    place of the item that had it and are alike in at least half of the other members.
     """
     before, after = list(old), list(side)
     renamed = {}
@@ -115,8 +127,8 @@ def _are_alike(old: "Any", new: "Any", name: str) -> bool:
 
 
 def have_repeated(lists: "list[Nodes]") -> bool:
-    """Return whether a list has an item twice. Then an item that is elsewhere may be another one, and no move is
-    followed.
+    """Return whether a list has an item twice. Then an item that is elsewhere may be another one,
+    and no move is followed.
     """
     return any(len({_key_of(item) for item in items}) < len(items) for items in lists)
 
@@ -128,11 +140,18 @@ def moved_apart(ours: Version, theirs: Version) -> bool:
 
 
 def may_mix_up(ours: Version, theirs: Version) -> bool:
-    """Return whether identities would hide a contradiction: both sides rewrote one part, or both added one item, each
-    at another place, or one of them in the place of an item of base.
+    """Return whether identities would hide a contradiction: both sides rewrote one part, or both
+    added one item, each at another place, or one of them in the place of an item of base.
     """
-    rewritten = [[hunk for hunk in version.hunks if _is_rewritten(hunk, version)] for version in (ours, theirs)]
-    if any(mine.start < yours.end and yours.start < mine.end for mine in rewritten[0] for yours in rewritten[1]):
+    rewritten = [
+        [hunk for hunk in version.hunks if _is_rewritten(hunk, version)]
+        for version in (ours, theirs)
+    ]
+    if any(
+        mine.start < yours.end and yours.start < mine.end
+        for mine in rewritten[0]
+        for yours in rewritten[1]
+    ):
         return True
     added = [_find_added(version) for version in (ours, theirs)]
     return any(added[1].get(key, place) != place for key, place in added[0].items())
@@ -157,7 +176,9 @@ def _find_added(version: Version) -> "dict[str, tuple[int, bool]]":
     return found
 
 
-def merge_by_position(merge_item: "MergeItem", base: "Nodes", ours: "Nodes", theirs: "Nodes") -> "list[Entry]":
+def merge_by_position(
+    merge_item: "MergeItem", base: "Nodes", ours: "Nodes", theirs: "Nodes"
+) -> "list[Entry]":
     """Return the entries of a list of fixed length, or of parts of lists as long as each other."""
     entries = []
     for number, (was, mine, yours) in enumerate(zip(base, ours, theirs, strict=True)):
@@ -171,7 +192,13 @@ class SequenceMerge:
     """where: the list's place. first: the index of the first item, as pointers count it."""
 
     def __init__(
-        self, where: str, first: int, base: "Nodes", ours: Version, theirs: Version, merge_item: "MergeItem"
+        self,
+        where: str,
+        first: int,
+        base: "Nodes",
+        ours: Version,
+        theirs: Version,
+        merge_item: "MergeItem",
     ) -> None:
         self.where = where
         self.first = first
@@ -185,7 +212,8 @@ class SequenceMerge:
     def add_apart(self) -> bool:
         """Return whether both sides added an equal object or list, each in another part.
 
-        That is one item, which a side moved after it came to both. A text or a number may well be two.
+        That is one item, which a side moved after it came to both. A text or a number may well be
+        two.
         """
         parts_of: dict[str, int] = {}
         for number, (_, _, hunks) in enumerate(self.parts):
@@ -253,8 +281,8 @@ class SequenceMerge:
         self._take(ours[len(ours) - tail :])
 
     def _merge_insertions(self, ours: "Nodes", theirs: "Nodes") -> None:
-        # Both runs as they are, in an order that does not depend on which side is ours. Where they share an item it may
-        # be one that both added, or two: that is not to be guessed.
+        # Both runs as they are, in an order that does not depend on which side is ours. Where they
+        # share an item it may be one that both added, or two: that is not to be guessed.
         if _has_all(ours, theirs):
             self._take(ours)
         elif _has_all(theirs, ours):
@@ -272,8 +300,12 @@ class SequenceMerge:
         length = max(len(base), len(ours), len(theirs))
         group = where + PART if length > 1 else ""
         for number in range(length):
-            mine, was, yours = [items[number] if number < len(items) else None for items in (ours, base, theirs)]
-            self.entries.append(Entry(None, Choice(where, mine, was, yours, group), mine or yours or was))
+            mine, was, yours = [
+                items[number] if number < len(items) else None for items in (ours, base, theirs)
+            ]
+            self.entries.append(
+                Entry(None, Choice(where, mine, was, yours, group), mine or yours or was)
+            )
 
 
 def _find_parts(ours: Version, theirs: Version) -> "list[tuple[int, int, list[list[Hunk]]]]":
@@ -309,7 +341,9 @@ def _keys_of_new(version: Version, hunks: "list[Hunk]") -> "list[str]":
 
 
 def _is_shifted(base: "Nodes", ours: "Nodes", theirs: "Nodes") -> bool:
-    """Return whether both sides put an equal object or list there, each at another place: the places are no pairs."""
+    """Return whether both sides put an equal object or list there, each at another place: the
+    places are no pairs.
+    """
     old = {_key_of(item) for item in base}
     places = {_key_of(item): place for place, item in enumerate(ours)}
     for place, item in enumerate(theirs):
@@ -338,11 +372,13 @@ def _rank_items(items: "Nodes") -> "list[Any]":
 
 
 def is_tuple(strategy: str, lists: "list[Nodes]") -> bool:
-    """Return whether three lists merge by position: they are as long as each other, and the schema says so, or where
-    it says nothing they are numbers, such as coordinates, a colour or a version.
+    """Return whether three lists merge by position: they are as long as each other, and the schema
+    says so, or where it says nothing they are numbers, such as coordinates, a colour or a version.
     """
     if not len(lists[0]) == len(lists[1]) == len(lists[2]):
         return False
     if strategy == "sequence":
         return False
-    return strategy == "tuple" or all(type(item.value) is bytes for items in lists for item in items)
+    return strategy == "tuple" or all(
+        type(item.value) is bytes for items in lists for item in items
+    )

@@ -1,4 +1,6 @@
-"""Steps that are done one after the other: two lawful versions of a record must not merge to an unlawful one."""
+"""Steps that are done one after the other: two lawful versions of a record must not merge to an
+unlawful one.
+"""
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.merge.result import OURS, THEIRS, Choice, is_same, members_of, value_of
@@ -17,16 +19,19 @@ _GROUP = "#steps"
 _PLACES = ("steps", "current", "status", "begin", "end")
 
 
-# The law, as a schema's requirement names its places: the list of what is done holds the first of the
-# known steps, in order and none left out, with instants that do not go back, from the record's beginning
-# to its end; the current step is the next one, or the last that is done while its status says so.
-# Whatever a user's decision could make unlawful becomes one conflict.
-def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", context: "MergeContext") -> None:
-    """Make one conflict of the record's places where the merge, or a decision in it, could break the law.
+# The law, as a schema's requirement names its places: the list of what is done holds the first of
+# the known steps, in order and none left out, with instants that do not go back, from the record's
+# beginning to its end; the current step is the next one, or the last that is done while its status
+# says so. Whatever a user's decision could make unlawful becomes one conflict.
+def enforce_steps(
+    requirement: "Schema", entries: "dict[Any, Entry]", context: "MergeContext"
+) -> None:
+    """Make one conflict of the record's places where the merge, or a decision in it, could break
+    the law.
 
-    requirement: {"steps": "/list", "key": "/name", "at": "/instant", "order": [...], "current": "/field",
-    "status": "/field", "done": value, "begin": "/field", "end": "/field"}. A side that breaks the law
-    itself leaves everything as it is.
+    requirement: {"steps": "/list", "key": "/name", "at": "/instant", "order": [...], "current":
+    "/field", "status": "/field", "done": value, "begin": "/field", "end": "/field"}. A side that
+    breaks the law itself leaves everything as it is.
     """
     names = [requirement[place][1:] for place in _PLACES]
     ours = members_of(context.ours)
@@ -53,16 +58,21 @@ def _read_values(side: "dict[str, Node]", names: "list[str]") -> "list[Any]":
 
 
 def _list_picks(entries: "dict[Any, Entry]", names: "list[str]") -> "Iterator[list[Any]]":
-    """Yield the values of the places for each way in which a user may decide: the rows from one side,
-    and the rest from one side.
+    """Yield the values of the places for each way in which a user may decide: the rows from one
+    side, and the rest from one side.
     """
     rows, *rest = [entries[name].result if name in entries else None for name in names]
     for side_of_rows in (OURS, THEIRS):
         for side_of_rest in (OURS, THEIRS):
-            yield [value_of(rows, side_of_rows), *(value_of(result, side_of_rest) for result in rest)]
+            yield [
+                value_of(rows, side_of_rows),
+                *(value_of(result, side_of_rest) for result in rest),
+            ]
 
 
-def is_lawful(requirement: "Schema", rows: "Any", current: "Any", status: "Any", begin: "Any", end: "Any") -> bool:
+def is_lawful(
+    requirement: "Schema", rows: "Any", current: "Any", status: "Any", begin: "Any", end: "Any"
+) -> bool:
     """Return whether a record with these values keeps the law of its steps."""
     order = requirement["order"]
     if type(rows) is not list or not all(type(row) is dict for row in rows) or current not in order:

@@ -1,4 +1,6 @@
-"""Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values merge."""
+"""Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values
+merge.
+"""
 
 from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsontext import split_pointer
@@ -52,13 +54,17 @@ class Strategies:
         return self.resolve(items) if type(items) is dict else NONE
 
     def item_at(self, schema: "Schema", index: int) -> "Schema":
-        """Return what holds for the item at an index of a list that has a schema for each of the first."""
+        """Return what holds for the item at an index of a list that has a schema for each of the
+        first.
+        """
         first = schema.get("prefixItems")
         if type(first) is list and index < len(first):
             return self.resolve(first[index]) if type(first[index]) is dict else NONE
         return self.items(schema)
 
-    def groups(self, schema: "Schema", *versions: "dict[str, Node]") -> "list[tuple[Schema, list[str]]]":
+    def groups(
+        self, schema: "Schema", *versions: "dict[str, Node]"
+    ) -> "list[tuple[Schema, list[str]]]":
         """Return the rule of each group of an object, and its members: those that a version has.
 
         They must come from one side together.
@@ -71,32 +77,39 @@ class Strategies:
         return list(found.values())
 
 
-# The keyword is on the subschema that also validates the place. The schema came with this package or was named by the
-# clone's owner; it is never a file of a branch being merged, because a branch could then change how it is merged.
+# The keyword is on the subschema that also validates the place. The schema came with this package
+# or was named by the clone's owner; it is never a file of a branch being merged, because a branch
+# could then change how it is merged.
 def merge_rule(schema: "Schema") -> "Schema":
     """{"strategy": ..., ...}; {} if the structural default holds."""
     return schema.get(KEYWORD) or NONE
 
 
 def list_strategy(schema: "Schema") -> str:
-    """Return how a list merges by its schema: by what `x-merge` says, else by keywords that say what the list is. ""
-    where its items decide.
+    """Return how a list merges by its schema: by what `x-merge` says, else by keywords that say
+    what the list is. "" where its items decide.
     """
     named = merge_rule(schema).get("strategy")
     if named:
         return str(named)
-    if schema.get("prefixItems") or ("maxItems" in schema and schema["maxItems"] == schema.get("minItems")):
+    if schema.get("prefixItems") or (
+        "maxItems" in schema and schema["maxItems"] == schema.get("minItems")
+    ):
         return "tuple"
     return "set" if schema.get("uniqueItems") is True else ""
 
 
 def key_names(rule: "Schema") -> "tuple[str, ...]":
-    """The member names that identify an item, from "key": "/id" or ["/rubric", "/at"]; () for the whole item."""
+    """The member names that identify an item, from "key": "/id" or ["/rubric", "/at"]; () for the
+    whole item.
+    """
     key = rule.get("key") or ()
     return tuple(pointer[1:] for pointer in ((key,) if type(key) is str else key))
 
 
-def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
+def _merge_instant(
+    rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
+) -> "Node | None":
     # the later or earlier instant
     left, right = read_loose_instant(ours.value), read_loose_instant(theirs.value)
     if left is None or right is None:
@@ -111,7 +124,9 @@ def _shorter(ours: "Node", theirs: "Node") -> "Node":
     return min(ours, theirs, key=lambda node: (len(node.value), node.value))
 
 
-def _merge_highest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
+def _merge_highest(
+    rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
+) -> "Node | None":
     # the later of two values in the rule's "order", where both sides moved forward from base
     order = rule.get("order") or ()
     if not all(type(side.value) is str and side.value in order for side in (ours, theirs)):
@@ -122,7 +137,9 @@ def _merge_highest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "N
     return ours if left >= right else theirs
 
 
-def _merge_greatest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
+def _merge_greatest(
+    rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
+) -> "Node | None":
     from checkpoint_git.core.decimals import compare_decimals  # few merges come here
 
     difference = compare_decimals(ours.value, theirs.value)
@@ -135,7 +152,9 @@ def _merge_sum(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
     # ours + theirs - base in exact decimals; a side that fell below base was reset
     from checkpoint_git.core.decimals import decimal_token, read_decimal  # few merges come here
 
-    found = [read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)]
+    found = [
+        read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)
+    ]
     numbers = [number for number in found if number is not None]
     if len(numbers) < 3:
         return None
@@ -155,5 +174,6 @@ LEAF_STRATEGIES = {
     "sum": _merge_sum,
 }
 
-# Every strategy, each once. A test compares them with the vocabulary of schemas, the lint and docs/x-merge.md.
+# Every strategy, each once. A test compares them with the vocabulary of schemas, the lint and
+# docs/x-merge.md.
 STRATEGIES = ("atomic", "object", "newest", *LEAF_STRATEGIES, *KEYED, *ORDERED, "group")

@@ -23,8 +23,8 @@ def tell_superseded(context: "MergeContext") -> "list[str]":
     ]
 
 
-# A rebase replays commit after commit onto a newer side, and each is left behind in its turn: one takes the place of
-# the one before it, which is the base of the merge by then.
+# A rebase replays commit after commit onto a newer side, and each is left behind in its turn: one
+# takes the place of the one before it, which is the base of the merge by then.
 def append_superseded(result: "Result", context: "MergeContext") -> "Result":
     for name, (record, earlier, _) in context.superseded.items():
         if type(result) is Built:
@@ -46,10 +46,15 @@ def _append(result: "Any", record: "dict[str, Node]", gone: "Sequence[Any]", tex
     item = Entry(None, Fresh(record), None)
     if isinstance(result, Choice):
         ours, base, theirs = result.sides
-        sides = [Fresh([record]) if side is None else _append(side, record, gone, text) for side in (ours, theirs)]
+        sides = [
+            Fresh([record]) if side is None else _append(side, record, gone, text)
+            for side in (ours, theirs)
+        ]
         return Choice(result.where, sides[0], base, sides[1], result.group, result.note)
     if isinstance(result, Built):
-        return Built(result.anchor, [*_without(result.entries, gone), item], result.like, result.base)
+        return Built(
+            result.anchor, [*_without(result.entries, gone), item], result.like, result.base
+        )
     if isinstance(result, Node) and type(result.value) is list:
         if result.text is text:
             return Built(result, [*_without(_own_entries(result), gone), item], None)
@@ -58,9 +63,15 @@ def _append(result: "Any", record: "dict[str, Node]", gone: "Sequence[Any]", tex
 
 
 def _without(entries: "Iterable[Entry]", gone: "Sequence[Any]") -> "Iterable[Entry]":
-    return (entry for entry in entries if not isinstance(entry.result, Node) or entry.result.value not in gone)
+    return (
+        entry
+        for entry in entries
+        if not isinstance(entry.result, Node) or entry.result.value not in gone
+    )
 
 
 def _own_entries(node: Node) -> "list[Entry]":
-    keys: list[str] | list[None] = list(node.members) if isinstance(node.members, dict) else [None] * len(node.value)
+    keys: list[str] | list[None] = (
+        list(node.members) if isinstance(node.members, dict) else [None] * len(node.value)
+    )
     return [Entry(key, child, child) for key, child in zip(keys, node.children, strict=True)]

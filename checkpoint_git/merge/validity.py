@@ -1,4 +1,6 @@
-"""A result that the user's schema refuses, of two sides that it accepts: what is wrong becomes a conflict."""
+"""A result that the user's schema refuses, of two sides that it accepts: what is wrong becomes a
+conflict.
+"""
 
 from checkpoint_git.core.jsontext import join_pointer, split_pointer
 from checkpoint_git.merge.result import OURS, THEIRS, Built, Choice, is_same, members_of, value_of
@@ -13,14 +15,17 @@ if TYPE_CHECKING:
 
     Judge = Callable[[Any], list[str]]  # lists the places at which a document breaks a schema
 
-_MOST_PLACES = 8  # each takes a few looks at the document; if more are wrong, the document is the conflict
+_MOST_PLACES = (
+    8  # each takes a few looks at the document; if more are wrong, the document is the conflict
+)
 
 
 def enforce_schema(judge: "Judge", result: "Result", context: "MergeContext") -> "Result":
-    """Return the result with a conflict at each place that makes it invalid, whichever side is taken for the others.
+    """Return the result with a conflict at each place that makes it invalid, whichever side is
+    taken for the others.
 
-    judge: lists the places at which a document, numbers as tokens, breaks the schema. A side that is invalid itself is
-    to blame, and not the merge: then nothing is changed.
+    judge: lists the places at which a document, numbers as tokens, breaks the schema. A side that
+    is invalid itself is to blame, and not the merge: then nothing is changed.
     """
     wrong = _find_wrong(judge, result)
     if not wrong or judge(context.ours.value) or judge(context.theirs.value):
@@ -35,13 +40,17 @@ def enforce_schema(judge: "Judge", result: "Result", context: "MergeContext") ->
 
 
 def _find_wrong(judge: "Judge", result: "Result") -> "list[tuple[str, int]]":
-    """Return the places at which the result is invalid with ours taken for its conflicts, or with theirs."""
+    """Return the places at which the result is invalid with ours taken for its conflicts, or with
+    theirs.
+    """
     found = [(where, OURS) for where in judge(value_of(result, OURS))]
     return found or [(where, THEIRS) for where in judge(value_of(result, THEIRS))]
 
 
 def _ask_at(judge: "Judge", result: "Result", wrong: "tuple[str, int]") -> bool:
-    """Make the smallest conflict around a place after which neither side leaves it invalid; return whether there is."""
+    """Make the smallest conflict around a place after which neither side leaves it invalid; return
+    whether there is.
+    """
     where, side = wrong
     for entry, choice in reversed(_list_candidates(result, where, side)):
         before = entry.result
@@ -54,12 +63,15 @@ def _ask_at(judge: "Judge", result: "Result", wrong: "tuple[str, int]") -> bool:
 
 
 def _is_within(place: str, where: str) -> bool:
-    # what is wrong with a container may be put right by a conflict inside it: then it must be gone, too
+    # what is wrong with a container may be put right by a conflict inside it: then it must be gone,
+    # too
     return f"{place}/".startswith(f"{where}/") or f"{where}/".startswith(f"{place}/")
 
 
 def _list_candidates(result: "Result", where: str, side: int) -> "list[tuple[Entry, Choice]]":
-    """Return the entries on the way to a place, from the root, each with the conflict that may be there."""
+    """Return the entries on the way to a place, from the root, each with the conflict that may be
+    there.
+    """
     found: list[tuple[Entry, Choice]] = []
     pointer = ""
     part: Any = result
@@ -81,17 +93,25 @@ def _find_entry(part: "Any", key: str, side: int) -> "Entry | None":
     if type(part.anchor.value) is dict:
         return next((entry for entry in part.entries if entry.key == key), None)
     # a list is counted as the side has it
-    present = [entry for entry in part.entries if type(entry.result) is not Choice or entry.result.sides[side]]
+    present = [
+        entry
+        for entry in part.entries
+        if type(entry.result) is not Choice or entry.result.sides[side]
+    ]
     return present[int(key)] if key.isdecimal() and int(key) < len(present) else None
 
 
 def _find_versions(part: Built, entry: "Entry") -> "tuple[Any, Any, Any] | None":
-    """Return what ours, base and theirs have for an entry; None if that is unknown, or no question."""
+    """Return what ours, base and theirs have for an entry; None if that is unknown, or no
+    question.
+    """
     versions: tuple[Any, Any, Any]
     if type(entry.result) is Built:
         versions = (entry.result.anchor, entry.result.base, entry.result.like)
     elif entry.key is not None:
-        ours, base, theirs = [members_of(node).get(entry.key) for node in (part.anchor, part.base, part.like)]
+        ours, base, theirs = [
+            members_of(node).get(entry.key) for node in (part.anchor, part.base, part.like)
+        ]
         versions = (ours, base, theirs)
     else:
         return None

@@ -1,4 +1,6 @@
-"""Doctor checks: each is one decorated function in the checks.py of the subject that it is about."""
+"""Doctor checks: each is one decorated function in the checks.py of the subject that it is
+about.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -20,9 +22,9 @@ T = TypeVar("T")
 
 
 class Context:
-    """env: what git is asked in. skill: the only one asked for, "" for all. codes: of the checks that run. limits:
-    status -> days after which it is stale, where the project wants others. is_complete: all checks run that always do.
-    troubles: what was not looked at.
+    """env: what git is asked in. skill: the only one asked for, "" for all. codes: of the checks
+    that run. limits: status -> days after which it is stale, where the project wants others.
+    is_complete: all checks run that always do. troubles: what was not looked at.
     """
 
     def __init__(
@@ -49,18 +51,24 @@ class Context:
         return cast(T, self._facts[kind])
 
 
-# A check takes facts and answers with findings. Facts are classes of cached properties, in the folder of the subject as
-# well; they are made once a context and read on first use, so that a check which does not run reads nothing.
-def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callable[[Any], T]], "cached_property[T]"]:
-    """A method of a facts class as a property that is read once. what: for progress and for the finding where it cannot
-    be read; the checks then see the default, as they do for what needs git outside a repository.
+# A check takes facts and answers with findings. Facts are classes of cached properties, in the
+# folder of the subject as well; they are made once a context and read on first use, so that a check
+# which does not run reads nothing.
+def fact(
+    what: str, default: Any, *, needs_git: bool = True
+) -> Callable[[Callable[[Any], T]], "cached_property[T]"]:
+    """A method of a facts class as a property that is read once. what: for progress and for the
+    finding where it cannot be read; the checks then see the default, as they do for what needs git
+    outside a repository.
     """
 
     def decorate(read: Callable[[Any], T]) -> "cached_property[T]":
         def read_or_default(facts: Any) -> T:
             context: Context = facts.context
             if needs_git and context.place.work_tree is None:
-                message = "this is not a git repository: history, merge driver and hooks were not checked"
+                message = (
+                    "this is not a git repository: history, merge driver and hooks were not checked"
+                )
                 outside = Finding(NOT_LOOKED_AT, "note", message)
                 context.troubles += [] if outside in context.troubles else [outside]
                 return cast(T, default)
@@ -70,7 +78,9 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
             except CheckpointError as error:
                 message = f"{what} could not be checked: {error.message}"
                 cause = f"things could not be checked: {error.message}"
-                context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint, cause=cause))
+                context.troubles.append(
+                    Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint, cause=cause)
+                )
                 return cast(T, default)
 
         return cached_property(read_or_default)
@@ -82,10 +92,11 @@ Find = TypeVar("Find", bound=Callable[..., Iterable[Finding]])
 
 
 class Check(NamedTuple):
-    """code: of its findings, or their part before the slash. level: at worst. looks_at: one line; details: more, in
-    Markdown. remedy: what a user does about a finding. fix: whether `doctor --fix` does it ("safe"), only
-    `doctor --fix=CODE` ("by name"), or neither. when: "named" ones take long and "online" ones ask a server, so they
-    run only where they are asked for. in_bare: also in a bare repository. kind: of the facts that find takes.
+    """code: of its findings, or their part before the slash. level: at worst. looks_at: one line;
+    details: more, in Markdown. remedy: what a user does about a finding. fix: whether `doctor
+    --fix` does it ("safe"), only `doctor --fix=CODE` ("by name"), or neither. when: "named" ones
+    take long and "online" ones ask a server, so they run only where they are asked for. in_bare:
+    also in a bare repository. kind: of the facts that find takes.
     """
 
     code: str
@@ -111,14 +122,22 @@ _checks: dict[str, list[Check]] = {}  # by the module that they are defined in
 
 
 def check(
-    code: str, level: Level, *, remedy: str, fix: Fix = "no", when: When = "always", in_bare: bool = False
+    code: str,
+    level: Level,
+    *,
+    remedy: str,
+    fix: Fix = "no",
+    when: When = "always",
+    in_bare: bool = False,
 ) -> Callable[[Find], Find]:
     """Its docstring is what people read of the check, its annotation names the facts."""
 
     def register(find: Find) -> Find:
-        looks_at, _, details = (find.__doc__ or "").partition("\n")
-        text = (looks_at.rstrip("."), " ".join(details.split()))
-        kind: Any = next((kind for name, kind in find.__annotations__.items() if name != "return"), Context)
+        looks_at, _, details = (find.__doc__ or "").partition("\n\n")
+        text = (" ".join(looks_at.split()).rstrip("."), " ".join(details.split()))
+        kind: Any = next(
+            (kind for name, kind in find.__annotations__.items() if name != "return"), Context
+        )
         one = Check(code, level, *text, remedy, fix, when, in_bare, kind, find)
         _checks.setdefault(find.__module__, []).append(one)
         return find
@@ -143,8 +162,12 @@ def run_checks(checks: Sequence[Check], context: Context) -> list[Finding]:
     return list(dict.fromkeys(findings))
 
 
-def locate_all(findings: Sequence[Finding], read_text: Callable[[str], str | None]) -> list[Finding]:
-    """By file and place, with the lines and columns that they lack. read_text: None for what is not JSON."""
+def locate_all(
+    findings: Sequence[Finding], read_text: Callable[[str], str | None]
+) -> list[Finding]:
+    """By file and place, with the lines and columns that they lack. read_text: None for what is not
+    JSON.
+    """
     lacking: dict[str, list[int]] = {}
     for at, finding in enumerate(findings):
         if finding.path and not finding.line:
@@ -156,4 +179,6 @@ def locate_all(findings: Sequence[Finding], read_text: Callable[[str], str | Non
             lines = jsonplace.locate_all(text, [findings[at].where for at in places])
             for at, (line, column) in zip(places, lines, strict=True):
                 located[at] = findings[at]._replace(line=line, column=column)
-    return sorted(located, key=lambda one: (one.path in ("", REPOSITORY), one.path, one.line, one.column))
+    return sorted(
+        located, key=lambda one: (one.path in ("", REPOSITORY), one.path, one.line, one.column)
+    )

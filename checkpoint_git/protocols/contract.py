@@ -1,9 +1,11 @@
-"""What tools may know of a protocol: its row in the registry, and what its package offers under the names below.
+"""What tools may know of a protocol: its row in the registry, and what its package offers under the
+names below.
 
-Always: layout.py (names and places), schema.json (shape, and how versions merge), rules.py (meaning beyond shape),
-store.py (reading and writing), README.md. Where the protocol has such a thing: summary.py (Summarizer), checks.py and
-fixes.py (the doctor's), validate.py (check_file and find_files, for files that are not JSON or have no folder of their
-own). This module knows no protocol.
+Always: layout.py (names and places), schema.json (shape, and how versions merge), rules.py (meaning
+beyond shape), store.py (reading and writing), README.md. Where the protocol has such a thing:
+summary.py (Summarizer), checks.py and fixes.py (the doctor's), validate.py (check_file and
+find_files, for files that are not JSON or have no folder of their own). This module knows no
+protocol.
 """
 
 import os
@@ -29,16 +31,22 @@ if TYPE_CHECKING:
     # for mypy alone: to make a Protocol takes as long as to import a module
 
     class Summarizer(Protocol):
-        """summary.py. It is imported for every `status` and `prime`, so it imports late what it needs."""
+        """summary.py. It is imported for every `status` and `prime`, so it imports late what it
+        needs.
+        """
 
         def is_present(self, place: Place) -> bool:
-            """Return whether a project has anything of the protocol: a look that opens no file of it."""
+            """Return whether a project has anything of the protocol: a look that opens no file of
+            it.
+            """
 
         def summarize(self, question: "Question") -> "Summary":
             """What there is; at least the part for the question's reader."""
 
     class Exchange(Protocol):
-        """exchange.py: what one of its files says, as the fields of an initiative, for a protocol that keeps those."""
+        """exchange.py: what one of its files says, as the fields of an initiative, for a protocol
+        that keeps those.
+        """
 
         def read_fields(self, cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
             """Raises CheckpointError if the file with that name cannot be read."""
@@ -53,7 +61,9 @@ else:  # for a field's type in quotes `typing` calls compile(), whose first call
 
 
 def find_files(folder: str) -> list[str]:
-    """Absolute paths of the files of every kind with a folder of its own, by kind and name. Raises CheckpointError."""
+    """Absolute paths of the files of every kind with a folder of its own, by kind and name. Raises
+    CheckpointError.
+    """
     found = []
     for kind in KINDS:
         inner = os.path.join(folder, kind.folder)
@@ -69,7 +79,9 @@ def find_files(folder: str) -> list[str]:
 
 
 def find_scattered_files(folder: str) -> list[str]:
-    """The files of kinds without a folder of their own, as their protocols find them, below a folder too."""
+    """The files of kinds without a folder of their own, as their protocols find them, below a
+    folder too.
+    """
     parts = [load_part(row, "validate") for row in PROTOCOLS]
     return [path for part in parts if part is not None for path in part.find_files(folder)]
 
@@ -78,8 +90,8 @@ Reader = Literal["status", "prime", "report", "completion"]
 
 
 class Question(NamedTuple):
-    """form: the --format; only what it shows is made. The others: asked of `status`; since as typed. height: lines of
-    the screen that the answer should fit, 0 for any.
+    """form: the --format; only what it shows is made. The others: asked of `status`; since as
+    typed. height: lines of the screen that the answer should fit, 0 for any.
     """
 
     place: Place
@@ -101,11 +113,12 @@ class Question(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What there is of one protocol in a project, which a tool puts together with the others'. data: members of the
-    JSON document. findings: the first error of each broken file. For `status`: lead, what is shown above everything
-    else, and blocks. For `prime`, as clean() returns them: lines, and details that are left out first. For completion:
-    names, "KIND" or "VERB KIND WORD..." (what a parser calls the next word, and the words before it) -> what it may be;
-    ":files" leaves it to the shell. For `report`: page; without it lead and blocks are shown there.
+    """What there is of one protocol in a project, which a tool puts together with the others'.
+    data: members of the JSON document. findings: the first error of each broken file. For `status`:
+    lead, what is shown above everything else, and blocks. For `prime`, as clean() returns them:
+    lines, and details that are left out first. For completion: names, "KIND" or "VERB KIND WORD..."
+    (what a parser calls the next word, and the words before it) -> what it may be; ":files" leaves
+    it to the shell. For `report`: page; without it lead and blocks are shown there.
     """
 
     data: Mapping[str, Any] = {}
@@ -123,22 +136,31 @@ def open_exchange() -> "Exchange":
 
 
 def read_summaries(question: Question) -> Iterator[Summary]:
-    # The first protocol is always asked, since that there are no checkpoints yet is worth saying too, and it alone
-    # where the question is narrow. For completion all are asked: some names do not depend on the project.
+    # The first protocol is always asked, since that there are no checkpoints yet is worth saying
+    # too, and it alone where the question is narrow. For completion all are asked: some names do
+    # not depend on the project.
     for row in PROTOCOLS[:1] if question.is_narrow else PROTOCOLS:
         module = cast("Summarizer | None", load_part(row, "summary"))
-        if module and (row is PROTOCOLS[0] or question.reader == "completion" or module.is_present(question.place)):
+        if module and (
+            row is PROTOCOLS[0]
+            or question.reader == "completion"
+            or module.is_present(question.place)
+        ):
             yield module.summarize(question)
 
 
 def find_project(cwd: str) -> Place:
-    """Where the checkpoints are; if there are none beside what another protocol has, where they would be."""
+    """Where the checkpoints are; if there are none beside what another protocol has, where they
+    would be.
+    """
     try:
         return find_place(cwd)
     except CheckpointError:
         planned = plan_place(cwd)
         parts = (cast("Summarizer | None", load_part(row, "summary")) for row in PROTOCOLS)
-        if os.path.lexists(planned.directory) or not any(part and part.is_present(planned) for part in parts):
+        if os.path.lexists(planned.directory) or not any(
+            part and part.is_present(planned) for part in parts
+        ):
             raise
         return planned
 
@@ -155,17 +177,22 @@ def load_part(row: Row, name: str) -> ModuleType | None:
 Hook = Literal[
     "after_commit",  # (cwd, env) -> None: git has made a commit, or merged
     "after_turn",  # (cwd, env, has_worked) -> None: of summary.py: an agent's turn ends
-    "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
+    # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
+    "check_push",
     "check_together",  # (documents, *, is_all) -> list[Finding]: of files with fixed names
-    # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that are over for long)
+    # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that
+    # are over for long)
     "open_documents",  # raises without any
     "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths
-    "name_schemas",  # (place, now, *, wanted, dry_run) -> list[str]: files that name their schema from now on, or not
+    # (place, now, *, wanted, dry_run) -> list[str]: files that name their schema from now on, or
+    # not
+    "name_schemas",
 ]
 
 
 def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
-    # In the order of the registry; most protocols have none. part: a module for what must start fast
+    # In the order of the registry; most protocols have none. part: a module for what must start
+    # fast
     for row in PROTOCOLS:
         function = getattr(load_part(row, part), name, None)
         if function is not None:
@@ -191,7 +218,9 @@ _opened: dict[str, Room] = {}
 def open_room(name: str) -> Room:
     """name: of a kind in the registry. Opened once a process."""
     if name not in _opened:
-        row, kind = next((row, kind) for row in PROTOCOLS for kind in row.kinds if kind.name == name)
+        row, kind = next(
+            (row, kind) for row in PROTOCOLS for kind in row.kinds if kind.name == name
+        )
         layout: Any = import_module(f"{row.package}.layout")
         rules: Any = import_module(f"{row.package}.rules")
         own = load_part(row, "validate")

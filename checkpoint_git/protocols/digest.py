@@ -11,31 +11,56 @@ from checkpoint_git.protocols.contract import skill_layout
 
 _MOST = 20  # entries that are not folded further
 _SMALL = 3  # findings of one cause that have a line each, if there is room
-_ABOUT_NAMES = ("drift/file-missing", "drift/commit-unknown")  # the cause is about files, and several may list one
+# the cause is about files, and several may list one
+_ABOUT_NAMES = (
+    "drift/file-missing",
+    "drift/commit-unknown",
+)
 # Codes, or the groups they begin with, by how much they help. Others rank where the blank is.
 _SETUP = ("install", "driver", "hooks")  # first whatever their level: the rest relies on it
 _ORDER = (
     *("doctor", *_SETUP, "diff", "merge", "drift/action-shipped", "drift/blocker-shipped"),
-    *("drift/stale-blocked", "upstream", "drift/stale-in-progress", "drift/file-missing", "drift/commit-unknown"),
+    *(
+        "drift/stale-blocked",
+        "upstream",
+        "drift/stale-in-progress",
+        "drift/file-missing",
+        "drift/commit-unknown",
+    ),
     *("", "drift/project-dir", "skill", "content"),
 )
-_WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not matter of a checkpoint that is over
+# what does not matter of a checkpoint that is over
+_WORK_IN_PROGRESS = (
+    "drift",
+    "skill",
+    "content/rotation-due",
+)
 
 
 def fold(
     findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]
 ) -> list[tuple[Finding, int]]:
-    """Entries with their counts. over: paths of checkpoints completed long ago. name_all: what shows all of a code."""
+    """Entries with their counts. over: paths of checkpoints completed long ago. name_all: what
+    shows all of a code.
+    """
     groups, aside = _group(findings, over)
-    for chosen, singly in ((groups, _SMALL), (_join_causes(groups), _SMALL), (_join_causes(groups), 1)):
+    for chosen, singly in (
+        (groups, _SMALL),
+        (_join_causes(groups), _SMALL),
+        (_join_causes(groups), 1),
+    ):
         entries = [entry for group in chosen for entry in _fold_group(group, singly, name_all)]
         if len(entries) <= _MOST:
             break
     return [*entries, *_fold_over(aside)]
 
 
-def list_causes(findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]) -> list[Cause]:
-    """Return one cause for each group of findings: fewer than the entries of `fold`, which is called the same way."""
+def list_causes(
+    findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]
+) -> list[Cause]:
+    """Return one cause for each group of findings: fewer than the entries of `fold`, which is
+    called the same way.
+    """
     groups, aside = _group(findings, over)
     groups = _join_causes(groups)
     if len(groups) > _MOST:
@@ -55,16 +80,24 @@ def list_causes(findings: Sequence[Finding], over: frozenset[str], name_all: Cal
 
 
 def group_in_words(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
-    """Return the findings by their causes, each group with a heading in words; what helps most comes first."""
+    """Return the findings by their causes, each group with a heading in words; what helps most
+    comes first.
+    """
     groups, _ = _group(findings, frozenset())
     return [(_summarize(group), group) for group in _join_causes(groups)]
 
 
-def _group(findings: Sequence[Finding], over: frozenset[str]) -> tuple[list[list[Finding]], list[Finding]]:
-    """Return the findings by their causes, what helps most first, and those that matter only if work continues."""
+def _group(
+    findings: Sequence[Finding], over: frozenset[str]
+) -> tuple[list[list[Finding]], list[Finding]]:
+    """Return the findings by their causes, what helps most first, and those that matter only if
+    work continues.
+    """
     together: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
-        together.setdefault((finding.level, "" if finding.cause else finding.code, finding.cause), []).append(finding)
+        together.setdefault(
+            (finding.level, "" if finding.cause else finding.code, finding.cause), []
+        ).append(finding)
 
     aside = list[Finding]()
     for key, group in together.items():
@@ -105,8 +138,12 @@ def _begins(code: str, start: str) -> bool:
 
 def rank(finding: Finding) -> tuple[int, int]:
     """The smaller, the more it matters."""
-    order = next((at for at, start in enumerate(_ORDER) if _begins(finding.code, start)), _ORDER.index(""))
-    return 0 if any(_begins(finding.code, each) for each in _SETUP) else LEVELS.index(finding.level), order
+    order = next(
+        (at for at, start in enumerate(_ORDER) if _begins(finding.code, start)), _ORDER.index("")
+    )
+    return 0 if any(_begins(finding.code, each) for each in _SETUP) else LEVELS.index(
+        finding.level
+    ), order
 
 
 def _fold_group(
@@ -178,7 +215,9 @@ def _shared_fix(group: Sequence[Finding]) -> AnyHint:
 def _resolves(finding: Finding) -> bool:
     steps = steps_of(finding.hint)
     return (
-        bool(steps) and not steps[0].text and any(argv[:2] == ("checkpoint", "resolve") for argv in steps[0].commands)
+        bool(steps)
+        and not steps[0].text
+        and any(argv[:2] == ("checkpoint", "resolve") for argv in steps[0].commands)
     )
 
 
@@ -198,7 +237,9 @@ def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
     if len(aside) == 1:
         yield aside[0], 1
     elif aside:
-        which = f"{names[0]}, which was" if len(names) == 1 else f"{len(names)} checkpoints that were"
+        which = (
+            f"{names[0]}, which was" if len(names) == 1 else f"{len(names)} checkpoints that were"
+        )
         message = f"{plural(len(aside), 'finding')} in {which} complete long ago"
         listed = f" ({join_some(names, 3)})" if len(names) > 1 else ""
         what = "they matter only if that work continues; to archive one"
@@ -209,4 +250,8 @@ def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
 def _name_files(findings: Sequence[Finding]) -> list[str]:
     """Checkpoints by their skills, other files by their paths; each once."""
     find_skill = skill_layout().find_skill
-    return list(dict.fromkeys(find_skill(os.path.basename(one.path)) or one.path for one in findings if one.path))
+    return list(
+        dict.fromkeys(
+            find_skill(os.path.basename(one.path)) or one.path for one in findings if one.path
+        )
+    )

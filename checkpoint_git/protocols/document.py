@@ -1,4 +1,6 @@
-"""What the checks reason about: documents as they were read. Values, and the plainest question about them."""
+"""What the checks reason about: documents as they were read. Values, and the plainest question
+about them.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,9 +10,10 @@ from checkpoint_git.core.hint import advise, join_hints
 
 
 class Document(NamedTuple):
-    """path: relative, with "/" between its parts. skill: from the file's name. value: the decoded object, None where
-    the file is unreadable, not JSON or not an object; it may break the schema, so read it with care. text: of the
-    file, None if it could not be read. size: bytes. findings: with path, line and column.
+    """path: relative, with "/" between its parts. skill: from the file's name. value: the decoded
+    object, None where the file is unreadable, not JSON or not an object; it may break the schema,
+    so read it with care. text: of the file, None if it could not be read. size: bytes. findings:
+    with path, line and column.
     """
 
     path: str

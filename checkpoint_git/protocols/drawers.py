@@ -1,4 +1,6 @@
-"""What the drawers that every protocol has must offer, see contract.py. Imported for its types alone."""
+"""What the drawers that every protocol has must offer, see contract.py. Imported for its types
+alone.
+"""
 
 from typing import Any, Protocol
 
@@ -16,7 +18,9 @@ class Layout(Protocol):
 
 
 class SkillLayout(Layout, Protocol):
-    """The first protocol's, whose files belong to named skills. HISTORY: in DIRECTORY, for NAME.MARK.json."""
+    """The first protocol's, whose files belong to named skills. HISTORY: in DIRECTORY, for
+    NAME.MARK.json.
+    """
 
     DIRECTORY: str
     HISTORY: str
@@ -28,17 +32,23 @@ class SkillLayout(Layout, Protocol):
         """Raises CheckpointError if find_name_trouble has an answer."""
 
     def checkpoint_path(self, place: Place, skill: str) -> str:
-        """The absolute path of a skill's active file. Raises CheckpointError for an invalid name."""
+        """The absolute path of a skill's active file. Raises CheckpointError for an invalid
+        name.
+        """
 
 
 class Rules(Protocol):
-    """rules.py: what a document means. Findings come with `where` set, and later with path, line and column."""
+    """rules.py: what a document means. Findings come with `where` set, and later with path, line
+    and column.
+    """
 
     def describe(self, mismatch: Mismatch) -> Finding:
         """A break of the schema in the protocol's own words."""
 
     def check(self, value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-        """Everything beyond shape; the value may break the schema. skill: from the file's name. size: bytes."""
+        """Everything beyond shape; the value may break the schema. skill: from the file's name.
+        size: bytes.
+        """
 
 
 class CheckFile(Protocol):

@@ -28,7 +28,9 @@ class FileFix(NamedTuple):
 
 
 class FixPlan(NamedTuple):
-    """refused: why what could be fixed is not. left: skills whose files belong to another session."""
+    """refused: why what could be fixed is not. left: skills whose files belong to another
+    session.
+    """
 
     files: list[FileFix]
     refused: list[Finding]
@@ -45,7 +47,9 @@ class Fixer(Protocol):
         """How those of the findings that it knows are fixed; nothing is changed."""
 
     def copy_to_history(self, place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
-        """Keeps the files as they were, where no git directory could; the folder, "" for no files."""
+        """Keeps the files as they were, where no git directory could; the folder, "" for no
+        files.
+        """
 
     def write_fixes(self, place: Place, fixes: Sequence[FileFix], now: int) -> list[str]:
         """Writes the files; the paths of the history files that took what was moved."""

@@ -1,5 +1,5 @@
-"""What a file merges by: the schema that this package ships for its protocol, and what the clone adds; on git's hot
-path.
+"""What a file merges by: the schema that this package ships for its protocol, and what the clone
+adds; on git's hot path.
 """
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def load_merge_schema(path: str, extension: str = "", whole: str = "", *, strict: bool = True) -> "dict[str, Any]":
-    """The schema for a path of the repository, numbers as tokens; {} if no protocol owns it. extension: a file that
-    the clone's owner named, whose schema is that of the private skill_state; "" for none. whole: the file of a
-    schema for what no protocol owns, as init copied it. Raises CheckpointError if such a file cannot be used, unless
-    not strict: then an extension is left out, as the driver does.
+def load_merge_schema(
+    path: str, extension: str = "", whole: str = "", *, strict: bool = True
+) -> "dict[str, Any]":
+    """The schema for a path of the repository, numbers as tokens; {} if no protocol owns it.
+    extension: a file that the clone's owner named, whose schema is that of the private skill_state;
+    "" for none. whole: the file of a schema for what no protocol owns, as init copied it. Raises
+    CheckpointError if such a file cannot be used, unless not strict: then an extension is left out,
+    as the driver does.
     """
     if whole:
         kept: dict[str, Any] = _load_kept(whole)
@@ -50,7 +53,9 @@ def _load_kept(path: str) -> "Any":
         why = "its content has changed"
     except (OSError, JsonTextError) as error:
         why = str(error)
-    raise CheckpointError(f"the schema that this clone merges the file by cannot be used: {path}: {why}")
+    raise CheckpointError(
+        f"the schema that this clone merges the file by cannot be used: {path}: {why}"
+    )
 
 
 def _load(path: str) -> "Any":

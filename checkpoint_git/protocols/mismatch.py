@@ -10,7 +10,8 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.protocols.document import read_list
 
-OWN = Blank("whose checkpoint", "NAME")  # in the hint of a rule, which does not know whose checkpoint it looks at
+# in the hint of a rule, which does not know whose checkpoint it looks at
+OWN = Blank("whose checkpoint", "NAME")
 _ENDS_OF_NUMBER = ("", ".", "=", ":", "+", "-")
 _LONGEST_NAME = 40  # of a row's id in a message
 _TYPES = {
@@ -48,7 +49,9 @@ def quote(value: Any) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     try:
-        return {"None": "null", "True": "true", "False": "false"}.get(str(value), shorten(str(value), 60))
+        return {"None": "null", "True": "true", "False": "false"}.get(
+            str(value), shorten(str(value), 60)
+        )
     except ValueError:  # more than 4,300 digits (sys.get_int_max_str_digits)
         return "a very long number"
 
@@ -68,10 +71,21 @@ def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Itera
     for finding in findings:
         field, _, rest = finding.where[1:].partition("/")
         if field not in known:
-            known[field] = [row.get("id") if isinstance(row, dict) else None for row in read_list(document, field)]
+            known[field] = [
+                row.get("id") if isinstance(row, dict) else None
+                for row in read_list(document, field)
+            ]
         number = rest.partition("/")[0]
-        name = known[field][int(number)] if number.isdecimal() and int(number) < len(known[field]) else None
-        if isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum() and len(name) < _LONGEST_NAME:
+        name = (
+            known[field][int(number)]
+            if number.isdecimal() and int(number) < len(known[field])
+            else None
+        )
+        if (
+            isinstance(name, str)
+            and name.replace("-", "").replace("_", "").isalnum()
+            and len(name) < _LONGEST_NAME
+        ):
             message = f"{finding.message} "
             for end in ". :":
                 message = message.replace(f"{field}.{number}{end}", f"{field}[{name}]{end}")
@@ -105,7 +119,9 @@ def list_objects(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, di
 
 
 def find_doubles(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield, for every item whose id an earlier one has: where its id is, the id, where the first one is."""
+    """Yield, for every item whose id an earlier one has: where its id is, the id, where the first
+    one is.
+    """
     first: dict[tuple[type, Any], int] = {}
     for index, item in enumerate(read_list(value, field)):
         identity = item.get("id") if isinstance(item, dict) else None

@@ -1,19 +1,30 @@
 """The one table of protocols: one row each, with its kinds of file and its verbs.
 
-Attributes, hooks, the manifest, the command line and discovery are made from it; everything else a protocol offers is
-found in its package by the names that contract.py lists. Strings only: the merge driver imports this on git's hot path.
+Attributes, hooks, the manifest, the command line and discovery are made from it; everything else a
+protocol offers is found in its package by the names that contract.py lists. Strings only: the merge
+driver imports this on git's hot path.
 """
 
 _PACKAGES = "checkpoint_git.protocols."
 
 
 class Kind:
-    """schema: a file of the protocol's package. folder: where the files are ("" for any). parts: the fixed parts of a
-    file's name, with something between each two of them. noun: what one file is called. is_merged: by our merge driver.
-    is_append_only: a file that was committed is never changed.
+    """schema: a file of the protocol's package. folder: where the files are ("" for any). parts:
+    the fixed parts of a file's name, with something between each two of them. noun: what one file
+    is called. is_merged: by our merge driver. is_append_only: a file that was committed is never
+    changed.
     """
 
-    __slots__ = ("folder", "is_append_only", "is_merged", "name", "noun", "package", "parts", "schema")
+    __slots__ = (
+        "folder",
+        "is_append_only",
+        "is_merged",
+        "name",
+        "noun",
+        "package",
+        "parts",
+        "schema",
+    )
 
     def __init__(
         self,
@@ -27,7 +38,13 @@ class Kind:
         is_merged: bool = False,
         is_append_only: bool = False,
     ) -> None:
-        self.name, self.schema, self.folder, self.parts, self.package = name, schema, folder, parts, package
+        self.name, self.schema, self.folder, self.parts, self.package = (
+            name,
+            schema,
+            folder,
+            parts,
+            package,
+        )
         self.noun, self.is_merged, self.is_append_only = noun, is_merged, is_append_only
 
     @property
@@ -38,7 +55,9 @@ class Kind:
     def owns(self, path: str) -> bool:
         """path: any, with "/" between its parts."""
         folder, _, name = path.rpartition("/")
-        return self.has_name(name) and (self.folder in ("", folder) or folder.endswith(f"/{self.folder}"))
+        return self.has_name(name) and (
+            self.folder in ("", folder) or folder.endswith(f"/{self.folder}")
+        )
 
     def has_name(self, name: str) -> bool:
         first, last = self.parts[0], self.parts[-1]
@@ -56,9 +75,10 @@ class Kind:
 
 
 class Row:
-    """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as info/exclude says
-    it. verbs: verb -> (module in the package; what `checkpoint --help` says; its topic there). The last two are
-    "" for a verb that is not listed. parts: part of the contract -> its module, where that is in a room of the package.
+    """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as
+    info/exclude says it. verbs: verb -> (module in the package; what `checkpoint --help` says; its
+    topic there). The last two are "" for a verb that is not listed. parts: part of the contract ->
+    its module, where that is in a room of the package.
     """
 
     __slots__ = ("kinds", "local", "name", "noun", "package", "parts", "verbs")
@@ -85,7 +105,11 @@ PROTOCOLS = (
         {
             "next": ("verbs.next", "the most important next action", "read"),
             "resume": ("verbs.resume", "everything a new session needs to pick this up", "read"),
-            "update": ("verbs.update", "change fields of a checkpoint, or start a new one", "write"),
+            "update": (
+                "verbs.update",
+                "change fields of a checkpoint, or start a new one",
+                "write",
+            ),
             "done": ("verbs.done", "finish the first next action", "write"),
             "add": ("verbs.add", "add a next action", "write"),
             "row": ("verbs.row", "add a row of progress, or set its status", "write"),
@@ -97,10 +121,22 @@ PROTOCOLS = (
             "drop": ("verbs.drop", "remove an action that will not be done", "write"),
             "undo": ("verbs.undo", "revert the last write of a checkpoint", "write"),
             "rename": ("verbs.rename", "give a checkpoint another name, with its history", "write"),
-            "show": ("verbs.show", "a checkpoint's content, its public part or its tickets", "read"),
-            "log": ("verbs.log", "a checkpoint's history: progress, decisions and blockers", "read"),
+            "show": (
+                "verbs.show",
+                "a checkpoint's content, its public part or its tickets",
+                "read",
+            ),
+            "log": (
+                "verbs.log",
+                "a checkpoint's history: progress, decisions and blockers",
+                "read",
+            ),
             "reset": ("verbs.reset", "archive a checkpoint and start over", "write"),
-            "rotate": ("verbs.rotate", "move closed pull requests, old runs and decisions to history", "write"),
+            "rotate": (
+                "verbs.rotate",
+                "move closed pull requests, old runs and decisions to history",
+                "write",
+            ),
         },
         parts={"checks": "drift.checks", "fixes": "drift.fixes"},
     ),
@@ -108,16 +144,35 @@ PROTOCOLS = (
         "workflow",
         (
             Kind("workflow-phase", "schema.json", "memory/state", ("phase.json",), is_merged=True),
-            Kind("workflow-execution", "execution_schema.json", "memory/state", ("execution.json",), is_merged=True),
+            Kind(
+                "workflow-execution",
+                "execution_schema.json",
+                "memory/state",
+                ("execution.json",),
+                is_merged=True,
+            ),
         ),
         {"workflow": ("verbs", "save and resume the phases and tasks of a workflow", "state")},
     ),
     Row(
         "pipeline",
-        (Kind("pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), noun="pipeline record", is_append_only=True),),
+        (
+            Kind(
+                "pipeline",
+                "schema.json",
+                "",
+                ("phase_", "_a", ".yaml"),
+                noun="pipeline record",
+                is_append_only=True,
+            ),
+        ),
         {"pipeline": ("verbs", "keep append-only records of a pipeline's phases", "state")},
     ),
-    Row("memory", (), {"memory": ("verbs", "keep an initiative's state in a memory server", "state")}),
+    Row(
+        "memory",
+        (),
+        {"memory": ("verbs", "keep an initiative's state in a memory server", "state")},
+    ),
     Row(
         "restore",
         (),
@@ -178,7 +233,9 @@ def is_fixed(path: str) -> bool:
 
 
 def own_folders() -> "list[str]":
-    """Those with files of ours alone, "/" at their end, relative to the project that they are in."""
+    """Those with files of ours alone, "/" at their end, relative to the project that they are
+    in.
+    """
     local = [path for row in PROTOCOLS for path in row.local if path.endswith("/")]
     return [*(f"{kind.folder}/" for kind in KINDS if kind.folder), *local]
 

@@ -16,14 +16,22 @@ from checkpoint_git.protocols.registry import find_kind
 from checkpoint_git.protocols.validate import RESTORE
 
 _ANYWHERE = ("resolve", "init")  # verbs whose words do not depend on the nearest place
-_FROM_TOP = ("add", "checkout", "check-attr", "mv", "restore", "rm")  # of git's commands, those with paths
+# of git's commands, those with paths
+_FROM_TOP = (
+    "add",
+    "checkout",
+    "check-attr",
+    "mv",
+    "restore",
+    "rm",
+)
 
 
 def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
     """Return the findings with hints that can be typed in a folder.
 
-    Where a finding's place is not the nearest to cwd, or cwd not the top, its commands go there. What git never had, no
-    hint offers to bring back.
+    Where a finding's place is not the nearest to cwd, or cwd not the top, its commands go there.
+    What git never had, no hint offers to bring back.
     """
     repository = find_repository(cwd) if findings else None
     if repository is None:
@@ -35,7 +43,11 @@ def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
     except CheckpointError:
         nearest = ""
 
-    offered = [finding.path for finding in findings if finding.path and _restores(commands_of(finding.hint))]
+    offered = [
+        finding.path
+        for finding in findings
+        if finding.path and _restores(commands_of(finding.hint))
+    ]
     unlisted = find_unlisted(repository[1], offered) if offered else []
     typed = list[Finding]()
     for finding in findings:

@@ -1,4 +1,6 @@
-"""Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in, findings out."""
+"""Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in,
+findings out.
+"""
 
 import errno
 from collections.abc import Iterable, Iterator
@@ -21,7 +23,8 @@ from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 def check_document(path: str, data: bytes, *, now: int) -> Document:
     """Return a file's document with what is wrong with it.
 
-    path: relative, with "/"; its file name says whose checkpoint it must be. now: seconds since 1970.
+    path: relative, with "/"; its file name says whose checkpoint it must be. now: seconds since
+    1970.
     """
     kind = protocol_of(path) or "skill"
     room = open_room(kind)
@@ -46,7 +49,9 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = locate_findings([name_skill(finding, path) for finding in findings], path, text)
-    return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
+    return Document(
+        path, skill, value if isinstance(value, dict) else None, text, len(data), located
+    )
 
 
 def _describe_syntax(error: jsontext.JsonTextError, path: str) -> Finding:
@@ -61,18 +66,24 @@ def _describe_syntax(error: jsontext.JsonTextError, path: str) -> Finding:
 
 
 def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding]:
-    """What has the shape of a key or token. It is named by its place alone: no finding prints it."""
+    """What has the shape of a key or token. It is named by its place alone: no finding prints
+    it.
+    """
     from checkpoint_git.core.redact import holds_secret  # late: it compiles large patterns
 
     if isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             is_key = holds_secret(str(key))
             is_typed = is_skill and not (is_key or {*str(key)} & {*"./~"})  # a command can name it
-            yield from _find_secrets(key if is_key else item, jsontext.join_pointer(where, str(key)), is_skill=is_typed)
+            yield from _find_secrets(
+                key if is_key else item, jsontext.join_pointer(where, str(key)), is_skill=is_typed
+            )
     elif isinstance(value, str) and holds_secret(value):
         hint: AnyHint = "remove it from the file"
         if is_skill:
-            hint = command("checkpoint", "update", OWN, f"--{where[1:].replace('/', '.')}=[removed]")
+            hint = command(
+                "checkpoint", "update", OWN, f"--{where[1:].replace('/', '.')}=[removed]"
+            )
         message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
         yield Finding("content/secret", "error", message, where=where, hint=hint)
 
@@ -82,7 +93,17 @@ def check_text(path: str, data: bytes) -> list[Finding]:
     try:
         parse_any(jsontext.decode(data))
     except jsontext.JsonTextError as error:
-        return [Finding(error.code, "error", escape_controls(error.message), path, "", error.line, error.column)]
+        return [
+            Finding(
+                error.code,
+                "error",
+                escape_controls(error.message),
+                path,
+                "",
+                error.line,
+                error.column,
+            )
+        ]
     return []
 
 
@@ -97,14 +118,21 @@ def name_skill(finding: Finding, path: str) -> Finding:
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:
     """files: (relative path, content or the error of reading it)."""
     for path, data in files:
-        yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
+        yield (
+            unreadable_document(path, data)
+            if isinstance(data, OSError)
+            else check_document(path, data, now=now)
+        )
 
 
 def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
     """Files whose names differ by capital letters only."""
     first: dict[str, str] = {}
     for path in paths:
-        twin, name = first.setdefault(path.casefold(), path), path.rpartition("/")[2].removesuffix(".checkpoint.json")
+        twin, name = (
+            first.setdefault(path.casefold(), path),
+            path.rpartition("/")[2].removesuffix(".checkpoint.json"),
+        )
         if twin != path:
             message = f"its name differs from {escape_controls(twin)} only in case: macOS and Windows see one file"
             hint = advise("rename one of them, or archive it", "checkpoint", "reset", name)
@@ -112,21 +140,28 @@ def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
 
 
 def check_together(documents: Iterable[Document], *, is_all: bool = False) -> list[Finding]:
-    """What files that have to fit each other say against each other. is_all: one that is not among them is missing."""
+    """What files that have to fit each other say against each other. is_all: one that is not among
+    them is missing.
+    """
     fixed = [document for document in documents if is_fixed(document.path)]
     checks = find_hooks("check_together") if len(fixed) > 1 - is_all else ()
     return [finding for check in checks for finding in check(fixed, is_all=is_all)]
 
 
 def unreadable_document(path: str, error: OSError) -> Document:
-    code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
+    code, hint = _READ_ERRORS.get(
+        error.errno or 0, ("file/unreadable", "check the file's permissions")
+    )
     message = f"the file cannot be read: {error.strerror or error}"
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
     advised = hint or advise("bring it back from git", *RESTORE, path)
-    return Document(path, skill, None, None, 0, [Finding(code, "error", message, path, hint=advised)])
+    return Document(
+        path, skill, None, None, 0, [Finding(code, "error", message, path, hint=advised)]
+    )
 
 
-# A broken file may be staged, too. `git restore --staged --worktree` would delete one that HEAD does not have.
+# A broken file may be staged, too. `git restore --staged --worktree` would delete one that HEAD
+# does not have.
 RESTORE = ("git", "checkout", "HEAD", "--")
 _UNSTAGE = ("git", "restore", "--staged", "--worktree", "--")
 
@@ -155,12 +190,21 @@ def describe_unmerged(path: str) -> Finding:
 def describe_loss(code: str, path: str, how: str) -> Finding:
     """Of a record that may only be added. how: "changed" or "removed"."""
     hint = advise("write new content as another attempt; before a commit", *_UNSTAGE, path)
-    return Finding(code, "error", f"this pipeline record was {how}, and records are only ever added", path, hint=hint)
+    return Finding(
+        code,
+        "error",
+        f"this pipeline record was {how}, and records are only ever added",
+        path,
+        hint=hint,
+    )
 
 
 _READ_ERRORS = {
     errno.EISDIR: ("file/not-a-file", "move it to another place"),
-    errno.EFBIG: ("json/too-large", "a checkpoint is a summary: move old entries to .checkpoints/history"),
+    errno.EFBIG: (
+        "json/too-large",
+        "a checkpoint is a summary: move old entries to .checkpoints/history",
+    ),
     errno.ELOOP: ("file/link-outside", "put a real file in its place"),
     errno.ENOENT: ("file/missing", ""),
 }
@@ -170,7 +214,12 @@ _BYTE_ORDER_MARK = Finding(
     "json/byte-order-mark",
     "warning",
     "the file starts with a byte order mark",
-    hint=advise("other JSON parsers reject it; to remove it", "checkpoint", "doctor", "--fix=json/byte-order-mark"),
+    hint=advise(
+        "other JSON parsers reject it; to remove it",
+        "checkpoint",
+        "doctor",
+        "--fix=json/byte-order-mark",
+    ),
 )
 
 
@@ -181,7 +230,8 @@ def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> lis
         return [Finding("json/not-an-object", "error", message)]
     findings = room.rules.check(value, skill=skill, size=size, now=now)
     if not is_surely_valid(room.schema, value):
-        first: dict[str, Mismatch] = {}  # a value of the wrong type is also none of the allowed ones: once is enough
+        # a value of the wrong type is also none of the allowed ones: once is enough
+        first: dict[str, Mismatch] = {}
         for mismatch in explain(room.schema, value):
             first.setdefault(mismatch.where, mismatch)
         findings += map(room.rules.describe, first.values())
@@ -194,10 +244,14 @@ def locate_findings(findings: list[Finding], path: str, text: str) -> list[Findi
         return []
     from checkpoint_git.core import jsonplace  # what is valid is never looked up
 
-    return place_findings(findings, path, jsonplace.locate_all(text, [finding.where for finding in findings]))
+    return place_findings(
+        findings, path, jsonplace.locate_all(text, [finding.where for finding in findings])
+    )
 
 
-def place_findings(findings: list[Finding], path: str, places: list[tuple[int, int]]) -> list[Finding]:
+def place_findings(
+    findings: list[Finding], path: str, places: list[tuple[int, int]]
+) -> list[Finding]:
     located = [
         finding._replace(path=path, line=line, column=column)
         for finding, (line, column) in zip(findings, places, strict=True)

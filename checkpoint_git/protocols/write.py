@@ -22,8 +22,9 @@ Check = Callable[[str, bytes, int], Document]
 
 
 class Written(NamedTuple):
-    """document: as it is on disk now; when refused, as it would have been. refused: the new errors, or why the change
-    cannot be made; nothing was written when there are any. arisen: findings that were not there before.
+    """document: as it is on disk now; when refused, as it would have been. refused: the new errors,
+    or why the change cannot be made; nothing was written when there are any. arisen: findings that
+    were not there before.
     """
 
     document: Document
@@ -42,7 +43,9 @@ def say_waiting(stream: TextIO) -> Tell:
 
 
 @contextmanager
-def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: None) -> Iterator[None]:
+def hold_place(
+    place: Place, folders: Iterable[str], on_wait: Tell = lambda: None
+) -> Iterator[None]:
     # What killed writers left behind in the folders is cleared first
     with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
         for folder in folders:
@@ -51,9 +54,11 @@ def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: Non
 
 
 def set_apart(content: bytes) -> bytes:
-    """A document's text as its archive has it: every line of JSON indented by one more column. Pure."""
-    # git finds renames by equal lines: it would see the archive as the renamed document, and a merge would silently
-    # put into it what another branch wrote meanwhile.
+    """A document's text as its archive has it: every line of JSON indented by one more column.
+    Pure.
+    """
+    # git finds renames by equal lines: it would see the archive as the renamed document, and a
+    # merge would silently put into it what another branch wrote meanwhile.
     try:
         jsontext.load(jsontext.decode(content))
     except jsontext.JsonTextError:
@@ -64,9 +69,10 @@ def set_apart(content: bytes) -> bytes:
 
 
 def plan_write(path: str, before: Document | None, change: Change, now: int) -> Written:
-    """The caller holds the lock, and writes what is not refused. before: None if there is no file; one that cannot
-    be read is refused with what is wrong with it. change: gets the document as a token value of its own (None without a
-    file), and returns the new one, or a Finding that says why not.
+    """The caller holds the lock, and writes what is not refused. before: None if there is no file;
+    one that cannot be read is refused with what is wrong with it. change: gets the document as a
+    token value of its own (None without a file), and returns the new one, or a Finding that says
+    why not.
     """
     if before is not None and (before.value is None or before.text is None):
         return Written(before, False, before.findings, [])
@@ -103,14 +109,21 @@ def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Findin
 
 def _identity(finding: Finding) -> tuple[str, str, str]:
     # without numbers: items move in their lists
-    return finding.code, re.sub(_NUMBERS, "#", finding.where), re.sub(_NUMBERS, "#", finding.message)
+    return (
+        finding.code,
+        re.sub(_NUMBERS, "#", finding.where),
+        re.sub(_NUMBERS, "#", finding.message),
+    )
 
 
-# Only errors that were not there before refuse a write, so that a broken file can be fixed step by step.
+# Only errors that were not there before refuse a write, so that a broken file can be fixed step by
+# step.
 def find_new_errors(
     path: str, data: bytes, earlier: Iterable[bytes | None], now: int, check: Check | None = None
 ) -> list[Finding]:
-    """The errors that no earlier version (None: no file) has. check: (path, data, now), for files of no protocol."""
+    """The errors that no earlier version (None: no file) has. check: (path, data, now), for files
+    of no protocol.
+    """
 
     def list_errors(version: bytes) -> list[Finding]:
         document = check(path, version, now) if check else check_document(path, version, now=now)

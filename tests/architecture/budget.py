@@ -1,4 +1,6 @@
-"""What a command loads: the interpreter itself says it, so that a process of its own is judged as it runs for users."""
+"""What a command loads: the interpreter itself says it, so that a process of its own is judged as
+it runs for users.
+"""
 
 import os
 import re
@@ -14,11 +16,41 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
 # What no everyday command loads on valid input: each costs more than all of the command's own work.
-HEAVY = {"asyncio", "checkpoint_git.mcp", "git", "importlib.metadata", "jsonschema", "mcp", "sqlite3", "ssl", "yaml"}
-HEAVY |= {"checkpoint_git.net", "dataclasses", "inspect", "logging", "pathlib", "tempfile", "urllib"}
-# git starts these for every file: of the standard library only the C part of json, and what is built in.
+HEAVY = {
+    "asyncio",
+    "checkpoint_git.mcp",
+    "git",
+    "importlib.metadata",
+    "jsonschema",
+    "mcp",
+    "sqlite3",
+    "ssl",
+    "yaml",
+}
+HEAVY |= {
+    "checkpoint_git.net",
+    "dataclasses",
+    "inspect",
+    "logging",
+    "pathlib",
+    "tempfile",
+    "urllib",
+}
+# git starts these for every file: of the standard library only the C part of json, and what is
+# built in.
 STARTED_BY_GIT = {"driver"}
-HEAVY_FOR_GIT = {"argparse", "collections", "datetime", "decimal", "json", "os", "re", "shutil", "subprocess", "typing"}
+HEAVY_FOR_GIT = {
+    "argparse",
+    "collections",
+    "datetime",
+    "decimal",
+    "json",
+    "os",
+    "re",
+    "shutil",
+    "subprocess",
+    "typing",
+}
 # Commands that start with every session, prompt or tool call.
 FLAGS_ALONE = {"guard", "next", "prime", "status", "validate"}
 HEAVY_WITH_FLAGS = {"decimal", "json", "locale", "shlex", "shutil", "subprocess"}
@@ -34,8 +66,11 @@ CHECKED_COMMANDS: tuple[str, ...] = (
     "show",
 )
 CHECKED_COMMANDS += ("status", "update", "validate", "workflow")
-TOOL_CALL = '{"tool_name": "Read", "tool_input": {"file_path": "docs/plan.md"}}'  # on stdin, for the guard
-# what `python -v` says of each module, whoever asked for it; modules that are part of the executable cost nothing
+TOOL_CALL = (
+    '{"tool_name": "Read", "tool_input": {"file_path": "docs/plan.md"}}'  # on stdin, for the guard
+)
+# what `python -v` says of each module, whoever asked for it; modules that are part of the
+# executable cost nothing
 _REPORTED = re.compile(r"^import '?([\w.]+)'? # (?!.*BuiltinImporter)", re.MULTILINE)
 
 
@@ -48,7 +83,9 @@ class Start(NamedTuple):
 
 
 class Installation(NamedTuple):
-    """Where the tested package lives: its interpreter (scripts beside it) and its package folder."""
+    """Where the tested package lives: its interpreter (scripts beside it) and its package
+    folder.
+    """
 
     python: str
     package: Path
@@ -66,28 +103,41 @@ class Installation(NamedTuple):
 def find_forbidden(command: str, loaded: set[str]) -> list[str]:
     """The modules that a command must not load on valid input, and did."""
     tops = (HEAVY - {"yaml"} if command == "pipeline" else HEAVY) | (
-        HEAVY_FOR_GIT if command in STARTED_BY_GIT else HEAVY_WITH_FLAGS if command in FLAGS_ALONE else set()
+        HEAVY_FOR_GIT
+        if command in STARTED_BY_GIT
+        else HEAVY_WITH_FLAGS
+        if command in FLAGS_ALONE
+        else set()
     )
-    return sorted(name for name in loaded if any(name == top or name.startswith(f"{top}.") for top in tops))
+    return sorted(
+        name for name in loaded if any(name == top or name.startswith(f"{top}.") for top in tops)
+    )
 
 
 def run_start(start: Start, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The process, with the interpreter's import report on its stderr."""
     words = [start.python, *start.switches, "-v", *start.program]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(words, cwd=cwd, env=env, input=TOOL_CALL, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        words, cwd=cwd, env=env, input=TOOL_CALL, capture_output=True, text=True, timeout=120
+    )
 
 
 def loaded_modules(start: Start, cwd: Path) -> set[str]:
-    """What the process imported beyond what this interpreter always loads. It has to end with exit code 0."""
+    """What the process imported beyond what this interpreter always loads. It has to end with exit
+    code 0.
+    """
     done = run_start(start, cwd)
-    assert done.returncode == 0, f"{start.program}: {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
+    assert done.returncode == 0, (
+        f"{start.program}: {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
+    )
     always = run_start(start._replace(program=["-c", "pass"]), cwd)
     return set(_REPORTED.findall(done.stderr)) - set(_REPORTED.findall(always.stderr))
 
 
 def make_repository(path: Path) -> GitRepo:
-    """A repository with one valid, fresh checkpoint, committed, and the three versions of a clean merge beside it.
+    """A repository with one valid, fresh checkpoint, committed, and the three versions of a clean
+    merge beside it.
 
     A pipeline record lies in the home.
     """

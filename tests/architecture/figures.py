@@ -1,6 +1,8 @@
-"""What a reader of the package has to carry: `python -m tests.architecture.figures` prints it. A mirror, not a law.
+"""What a reader of the package has to carry: `python -m tests.architecture.figures` prints it. A
+mirror, not a law.
 
-Size is counted in tokens, which no layout changes. Lines are not counted: they come out where readable code puts them.
+Size is counted in tokens, which no layout changes. Lines are not counted: they come out where
+readable code puts them.
 """
 
 import ast
@@ -20,12 +22,22 @@ _LAYOUT = {
     tokenize.COMMENT,
     tokenize.ENDMARKER,
 }
-_FORKS = (ast.If, ast.IfExp, ast.For, ast.While, ast.comprehension, ast.ExceptHandler, ast.match_case)
+_FORKS = (
+    ast.If,
+    ast.IfExp,
+    ast.For,
+    ast.While,
+    ast.comprehension,
+    ast.ExceptHandler,
+    ast.match_case,
+)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Function(NamedTuple):
-    """forks: 1, and one more for each place where the way through the function forks; nested functions apart."""
+    """forks: 1, and one more for each place where the way through the function forks; nested
+    functions apart.
+    """
 
     name: str
     forks: int
@@ -42,11 +54,15 @@ def read_functions() -> Iterator[Function]:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 body = rows[node.lineno - 1 : node.end_lineno]
                 name = f"{path.relative_to(ROOT / 'checkpoint_git')} {node.name}"
-                yield Function(name, count_forks(node), len(body), sum(not row.strip() for row in body))
+                yield Function(
+                    name, count_forks(node), len(body), sum(not row.strip() for row in body)
+                )
 
 
 def count_forks(function: ast.AST) -> int:
-    """Count the ways through a function: statements, conditional expressions, comprehensions, `and` and `or`."""
+    """Count the ways through a function: statements, conditional expressions, comprehensions, `and`
+    and `or`.
+    """
     forks = 1
     waiting = list(ast.iter_child_nodes(function))
     while waiting:
@@ -62,7 +78,9 @@ def count_forks(function: ast.AST) -> int:
 
 
 def count_tokens(text: str) -> int:
-    return sum(token.type not in _LAYOUT for token in tokenize.generate_tokens(io.StringIO(text).readline))
+    return sum(
+        token.type not in _LAYOUT for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    )
 
 
 def main() -> None:
@@ -73,7 +91,9 @@ def main() -> None:
     blank = sum(function.blank_lines for function in functions)
     print(f"tokens                      {tokens:8}")
     print(f"tokens a line               {tokens / lines:8.1f}")
-    print(f"functions over {MOST_FORKS} forks     {sum(one.forks > MOST_FORKS for one in functions):8}")
+    print(
+        f"functions over {MOST_FORKS} forks     {sum(one.forks > MOST_FORKS for one in functions):8}"
+    )
     print(f"forks of the worst          {max(one.forks for one in functions):8}")
     print(f"blank lines in functions, % {100 * blank / sum(one.lines for one in functions):8.1f}")
 

@@ -12,7 +12,8 @@ PACKAGE = "checkpoint_git"
 
 
 class Import(NamedTuple):
-    """One import statement: both ends as dotted module names, the line it stands on, whether it runs at import time.
+    """One import statement: both ends as dotted module names, the line it stands on, whether it
+    runs at import time.
 
     late: it stands inside a function, or is for type checkers only.
     """
@@ -40,7 +41,11 @@ def module_name(file: Path) -> str:
 def read_imports() -> list[Import]:
     """Every import statement of the package's modules, of our own modules and of others'."""
     modules = module_files()
-    return [found for name, file in modules.items() for found in find_imports(name, file.read_text("utf-8"), modules)]
+    return [
+        found
+        for name, file in modules.items()
+        for found in find_imports(name, file.read_text("utf-8"), modules)
+    ]
 
 
 def is_ours(name: str) -> bool:
@@ -60,14 +65,22 @@ def find_imports(importer: str, source: str, modules: dict[str, Path]) -> Iterat
             names = [_home(f"{node.module}.{alias.name}", modules) for alias in node.names]
         else:
             late = late or _is_late(node)
-            waiting += [(child, late) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+            waiting += [
+                (child, late)
+                for child in ast.iter_child_nodes(node)
+                if not isinstance(child, ast.expr)
+            ]
             continue
         for name in names:
             yield Import(importer, name, node.lineno, late)
 
 
 def _is_late(node: ast.AST) -> bool:
-    for_type_checkers = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    for_type_checkers = (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    )
     return for_type_checkers or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 import checkpoint_git
-from tests.architecture.budget import Installation, find_forbidden, loaded_modules, make_repository, starts
+from tests.architecture.budget import (
+    Installation,
+    find_forbidden,
+    loaded_modules,
+    make_repository,
+    starts,
+)
 
 CHECKOUT = Installation(sys.executable, Path(checkpoint_git.__file__).parent)
 
@@ -17,7 +23,8 @@ def test_a_command_on_valid_input_loads_nothing_heavy(command: str, tmp_path: Pa
 
 
 def test_no_annotation_in_quotes_is_compiled_at_start(tmp_path: Path) -> None:
-    # the first call of compile() makes all the classes of `ast`, which is a twentieth of a command's time
+    # the first call of compile() makes all the classes of `ast`, which is a twentieth of a
+    # command's time
     repo = make_repository(tmp_path / "repo")
     program = """import sys
 seen = []
@@ -29,7 +36,9 @@ from checkpoint_git.cli.app import main
 codes = [main([verb]) for verb in ("status", "next", "prime", "validate")]
 print(codes, seen, file=sys.stderr)"""
     words = [sys.executable, "-c", program]
-    done = subprocess.run(words, cwd=repo.path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=repo.path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert done.stderr == "[0, 0, 0, 0] []\n"
 
 

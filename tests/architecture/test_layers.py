@@ -1,11 +1,19 @@
 import pytest
 
-from tests.architecture.imports import PACKAGE, Import, find_imports, is_ours, module_files, read_imports
+from tests.architecture.imports import (
+    PACKAGE,
+    Import,
+    find_imports,
+    is_ours,
+    module_files,
+    read_imports,
+)
 
 pytestmark = pytest.mark.xdist_group("imports")  # which one worker reads once
 
-# The layers, lowest first. A package may import itself and what lies on lower layers; packages on one layer do not
-# know one another. The registry is strings that import nothing: everybody may know which paths are whose.
+# The layers, lowest first. A package may import itself and what lies on lower layers; packages on
+# one layer do not know one another. The registry is strings that import nothing: everybody may know
+# which paths are whose.
 LAYERS: dict[str, int] = {
     "version": -1,
     "protocols.registry": -1,
@@ -29,8 +37,8 @@ STARTED_BY_GIT = {
     "driver": {"mergefile"},
     "mergefile": {"core", "disk", "merge", "protocols.registry", "protocols.merge_schema"},
 }
-# What the packages above the protocols may know of them: the contract, and what documents are checked, fixed and
-# written with. The Python API is made of the protocols' own modules.
+# What the packages above the protocols may know of them: the contract, and what documents are
+# checked, fixed and written with. The Python API is made of the protocols' own modules.
 CONTRACT = {
     "check",
     "contract",
@@ -47,7 +55,9 @@ CONTRACT = {
 
 
 def package_of(module: str) -> str:
-    """The package or top module that a module belongs to: "core", "protocols", "" for the package itself."""
+    """The package or top module that a module belongs to: "core", "protocols", "" for the package
+    itself.
+    """
     parts = module.split(".")[1:]
     if parts[:2] in (["protocols", "registry"], ["protocols", "merge_schema"]):
         return ".".join(parts[:2])
@@ -75,7 +85,9 @@ def shown(found: list[Import]) -> str:
 
 
 def test_every_module_belongs_to_a_known_layer() -> None:
-    unknown = [module for module in module_files() if package_of(module) not in {*LAYERS, *STARTED_BY_GIT}]
+    unknown = [
+        module for module in module_files() if package_of(module) not in {*LAYERS, *STARTED_BY_GIT}
+    ]
     assert not unknown, f"say in LAYERS where these belong: {unknown}"
 
 
@@ -103,8 +115,8 @@ def test_a_merge_asks_the_writer_in_three_places_only() -> None:
     assert asking == {f"{PACKAGE}.merge.{name}" for name in ("items", "layout", "lines")}
 
 
-# The rooms of skill checkpoints, lowest first: "" is the document, its files in the folder itself. Tools come in by the
-# entrances, which may import every room.
+# The rooms of skill checkpoints, lowest first: "" is the document, its files in the folder itself.
+# Tools come in by the entrances, which may import every room.
 SKILL = f"{PACKAGE}.protocols.skill"
 ROOMS = ("", "edit", "drift", "brief", "verbs")
 ENTRANCES = {f"{SKILL}.{name}" for name in ("exchange", "hooks", "summary")}
@@ -118,11 +130,16 @@ def room_of(module: str) -> str:
 
 def test_a_room_of_skill_checkpoints_imports_from_lower_rooms_only() -> None:
     found = [each for each in read_own_imports() if each.importer.startswith(f"{SKILL}.")]
-    inner = [each for each in found if each.imported.startswith(f"{SKILL}.") and each.importer not in ENTRANCES]
+    inner = [
+        each
+        for each in found
+        if each.imported.startswith(f"{SKILL}.") and each.importer not in ENTRANCES
+    ]
     wrong = [
         each
         for each in inner
-        if ROOMS.index(room_of(each.imported)) > ROOMS.index(room_of(each.importer)) or each.imported in ENTRANCES
+        if ROOMS.index(room_of(each.imported)) > ROOMS.index(room_of(each.importer))
+        or each.imported in ENTRANCES
     ]
     assert {room_of(each.imported) for each in inner} == set(ROOMS)
     assert not wrong, shown(wrong)
@@ -138,7 +155,9 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def find_circle(graph: dict[str, set[str]]) -> list[str]:
-    """The first circle as its members in order, the first one again at the end; [] when there is none."""
+    """The first circle as its members in order, the first one again at the end; [] when there is
+    none.
+    """
     done: set[str] = set()
 
     def walk(member: str, trail: list[str]) -> list[str]:
@@ -156,8 +175,9 @@ def find_circle(graph: dict[str, set[str]]) -> list[str]:
     return next((circle for member in sorted(graph) if (circle := walk(member, []))), [])
 
 
-# Third-party packages and who alone may import them, always inside a function. The SDK has two owners, a client and a
-# server; what the server is made of may begin with it, since nobody imports that but inside a function.
+# Third-party packages and who alone may import them, always inside a function. The SDK has two
+# owners, a client and a server; what the server is made of may begin with it, since nobody imports
+# that but inside a function.
 _CLIENT, _SERVER = "protocols.memory.transports.stdio", "mcp"
 _SDK = (_CLIENT, _SERVER)
 OWNERS = {
@@ -191,7 +211,17 @@ def test_what_begins_with_a_slow_library_is_imported_late_itself() -> None:
     assert not wrong, shown(wrong)
 
 
-NETWORK = {"asyncio", "ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib.request", "xmlrpc"}
+NETWORK = {
+    "asyncio",
+    "ftplib",
+    "http",
+    "smtplib",
+    "socket",
+    "socketserver",
+    "ssl",
+    "urllib.request",
+    "xmlrpc",
+}
 
 
 def test_one_room_alone_may_open_a_connection() -> None:
@@ -209,7 +239,9 @@ def test_nothing_loads_the_network_before_it_is_asked_for() -> None:
 def test_an_import_inside_a_function_is_seen() -> None:
     source = "def read():\n    from checkpoint_git.core import clock\n    return clock\n"
     found = list(find_imports("checkpoint_git.disk.discover", source, module_files()))
-    assert found == [Import("checkpoint_git.disk.discover", "checkpoint_git.core.clock", 2, late=True)]
+    assert found == [
+        Import("checkpoint_git.disk.discover", "checkpoint_git.core.clock", 2, late=True)
+    ]
 
 
 def test_a_circle_is_found() -> None:

@@ -20,7 +20,9 @@ def folder_of(home: str) -> Path:
 
 
 def find_broken_promises(module: object, promise: type) -> list[str]:
-    """What a drawer lacks of its typing.Protocol: missing names, and functions with other parameters."""
+    """What a drawer lacks of its typing.Protocol: missing names, and functions with other
+    parameters.
+    """
     wanted = [name for name in promise.__annotations__ if not hasattr(module, name)]
     for name, function in inspect.getmembers(promise, inspect.isfunction):
         if name.startswith("_"):
@@ -51,11 +53,16 @@ def test_a_drawer_keeps_what_the_contract_promises(name: str, home: str, drawer:
 
 @rows(("name", "home"), ROOMS)
 def test_a_room_opens_with_a_compiled_schema(name: str, home: str) -> None:
-    assert contract.open_room(name).schema.document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert (
+        contract.open_room(name).schema.document["$schema"]
+        == "https://json-schema.org/draft/2020-12/schema"
+    )
 
 
 @rows(("name", "folder", "parts"), [(kind.name, kind.folder, kind.parts) for kind in KINDS])
-def test_the_merge_driver_finds_the_schema_of_a_kind(name: str, folder: str, parts: tuple[str, ...]) -> None:
+def test_the_merge_driver_finds_the_schema_of_a_kind(
+    name: str, folder: str, parts: tuple[str, ...]
+) -> None:
     found = schema_path(f"{folder}/{'some'.join(parts)}")
     assert found is not None
     assert json.loads(Path(found).read_text("utf-8")) == contract.open_room(name).schema.document
@@ -68,7 +75,9 @@ def test_repairs_are_offered_as_the_doctor_asks_for_them() -> None:
 
 
 def test_every_room_is_in_the_registry() -> None:
-    folders = {file.parent.name for file in (ROOT / "checkpoint_git/protocols").glob("*/__init__.py")}
+    folders = {
+        file.parent.name for file in (ROOT / "checkpoint_git/protocols").glob("*/__init__.py")
+    }
     assert folders == {row.name for row in PROTOCOLS}
 
 

@@ -1,4 +1,6 @@
-"""A protocol is one folder and one row: a sixth one, in a copy of the package, is found by every tool."""
+"""A protocol is one folder and one row: a sixth one, in a copy of the package, is found by every
+tool.
+"""
 
 import importlib.util
 import json
@@ -135,7 +137,9 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def noted(repo: GitRepo) -> GitRepo:
     """A repository with a checkpoint and a valid note."""
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
-    repo.write(".notes/old.note.json", json.dumps({"name": "old", "text": "Remember"}, indent=2) + "\n")
+    repo.write(
+        ".notes/old.note.json", json.dumps({"name": "old", "text": "Remember"}, indent=2) + "\n"
+    )
     repo.commit()
     return repo
 
@@ -144,7 +148,9 @@ def run(package: Path, repo: GitRepo, *words: str, code: int = 0, stdin: str = "
     """What a command of the copy says."""
     env = {**os.environ, "PYTHONPATH": str(package)}
     command = [sys.executable, "-m", "checkpoint_git", *words]
-    done = subprocess.run(command, cwd=repo.path, env=env, input=stdin, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=repo.path, env=env, input=stdin, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -187,7 +193,11 @@ def test_a_shell_completes_its_verb_and_its_names(package: Path, noted: GitRepo)
 def test_git_merges_its_files_and_its_hooks_check_them(package: Path, noted: GitRepo) -> None:
     run(package, noted, "init")
     attributes = [noted.path / ".gitattributes", noted.path / ".git/info/attributes"]
-    assert any("**/.notes/*.note.json merge=" in file.read_text("utf-8") for file in attributes if file.exists())
+    assert any(
+        "**/.notes/*.note.json merge=" in file.read_text("utf-8")
+        for file in attributes
+        if file.exists()
+    )
     noted.write(".notes/new.note.json", '{"name": "other", "text": ""}')
     noted.git("add", ".notes")
     assert "another note's name" in run(package, noted, "hook", "pre-commit", code=1)
@@ -196,7 +206,11 @@ def test_git_merges_its_files_and_its_hooks_check_them(package: Path, noted: Git
 
 @pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="the MCP SDK is not installed")
 def test_an_agent_hears_of_it(package: Path, noted: GitRepo) -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
     messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": hello},
         {"method": "notifications/initialized"},

@@ -1,4 +1,6 @@
-"""What the project prints is in the words of its field: a search for habits that read as translated."""
+"""What the project prints is in the words of its field: a search for habits that read as
+translated.
+"""
 
 import ast
 import re
@@ -17,13 +19,25 @@ ODD = re.compile(
     r"|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b|\bholds\b(?! ours)|\bunasked\b"
     r"|\bis there (twice|again)\b|\bsay what\b|\bnonsense\b|\bsaid nothing\b|\bso it does\b|\bnor does\b"
 )
-PRINTED = ("*.1", "*.txt", "*.html", "*.json", "*.md", "*.toml", "*.yml", "*.sh", "*.js")  # beside the modules
+# beside the modules
+PRINTED = (
+    "*.1",
+    "*.txt",
+    "*.html",
+    "*.json",
+    "*.md",
+    "*.toml",
+    "*.yml",
+    "*.sh",
+    "*.js",
+)
 
 
 def read_texts(source: str) -> Iterator[tuple[int, str]]:
     """(line, text) of every string with a blank in it that is not a docstring."""
     docstrings = set[int]()
-    for node in ast.walk(ast.parse(source)):  # which comes to a module, class or function before its docstring
+    # which comes to a module, class or function before its docstring
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr):
@@ -36,8 +50,13 @@ def read_texts(source: str) -> Iterator[tuple[int, str]]:
 
 @cache
 def read_package_texts() -> dict[str, list[tuple[int, str]]]:
-    """Return read_texts of each module of the package. Who asks for it is in the group "texts": one worker reads."""
-    return {str(file.relative_to(ROOT)): list(read_texts(file.read_text("utf-8"))) for file in module_files().values()}
+    """Return read_texts of each module of the package. Who asks for it is in the group "texts": one
+    worker reads.
+    """
+    return {
+        str(file.relative_to(ROOT)): list(read_texts(file.read_text("utf-8")))
+        for file in module_files().values()
+    }
 
 
 def find_odd_words(texts: Iterable[tuple[int, str]]) -> list[str]:
@@ -53,7 +72,11 @@ def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> No
     files = [file for pattern in PRINTED for file in (ROOT / "checkpoint_git").rglob(pattern)]
     files += (ROOT / "README.md", *(ROOT / "plugins").rglob("*.md"), *(ROOT / "demo").rglob("*.sh"))
     assert len(files) > 30
-    assert [f"{file.name}: {found.group()}" for file in files if (found := ODD.search(file.read_text("utf-8")))] == []
+    assert [
+        f"{file.name}: {found.group()}"
+        for file in files
+        if (found := ODD.search(file.read_text("utf-8")))
+    ] == []
 
 
 @pytest.mark.xdist_group("texts")
@@ -64,12 +87,20 @@ def find_odd_lines(page: str) -> list[str]:
 
 
 def test_the_documentation_is_in_the_words_of_the_field() -> None:
-    assert find_odd_lines("it is no page\nthere is no `holds`\nnobody reads it\nit stands there") == [
+    assert find_odd_lines(
+        "it is no page\nthere is no `holds`\nnobody reads it\nit stands there"
+    ) == [
         "it is no page",
         "it stands there",
     ]
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/internals").glob("*.md")]
-    assert [f"{page.name}: {line}" for page in pages for line in find_odd_lines(page.read_text("utf-8"))] == []
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/internals").glob("*.md"),
+    ]
+    assert [
+        f"{page.name}: {line}" for page in pages for line in find_odd_lines(page.read_text("utf-8"))
+    ] == []
 
 
 def test_what_is_printed_is_in_the_words_of_the_field() -> None:

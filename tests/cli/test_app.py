@@ -45,7 +45,9 @@ def make_verb(monkeypatch: pytest.MonkeyPatch, run: Any, **names: Any) -> None:
     monkeypatch.setitem(VERBS, "probe", Verb("probe_verb", "try things", "read"))
 
 
-def watch_verb(monkeypatch: pytest.MonkeyPatch, **names: Any) -> list[tuple[argparse.Namespace, Invocation]]:
+def watch_verb(
+    monkeypatch: pytest.MonkeyPatch, **names: Any
+) -> list[tuple[argparse.Namespace, Invocation]]:
     """A verb `probe` that does nothing; what it was called with is in the list."""
     seen: list[tuple[argparse.Namespace, Invocation]] = []
 
@@ -72,13 +74,19 @@ def watch_verb(monkeypatch: pytest.MonkeyPatch, **names: Any) -> list[tuple[argp
         (["show", "next"], "show", ["next"]),
     ],
 )
-def test_the_first_word_that_is_no_global_option_names_the_verb(words: list[str], verb: str, rest: list[str]) -> None:
+def test_the_first_word_that_is_no_global_option_names_the_verb(
+    words: list[str], verb: str, rest: list[str]
+) -> None:
     request = app.find_request(words)
     assert (request.verb, request.words) == (verb, rest)
 
 
 def test_another_name_for_a_command_takes_its_words(project: Path) -> None:
-    for words, verb in ((["ls", "build"], "status"), (["refs", "build"], "show"), (["rp", "list"], "restore-point")):
+    for words, verb in (
+        (["ls", "build"], "status"),
+        (["refs", "build"], "show"),
+        (["rp", "list"], "restore-point"),
+    ):
         assert json.loads(run_here(*words, "--json", cwd=project).stdout)["command"] == verb
         wrong = run_here(*words, "--bogus", "--json", cwd=project)
         assert (wrong.returncode, json.loads(wrong.stdout)["command"]) == (2, verb)
@@ -119,7 +127,9 @@ def test_the_version_is_told_everywhere(project: Path) -> None:
         assert run_checkpoint(*words, cwd=project).stdout == f"checkpoint {__version__}\n"
 
 
-@pytest.mark.parametrize("start", [[str(BIN / "git-checkpoint")], [sys.executable, "-m", "checkpoint_git"]])
+@pytest.mark.parametrize(
+    "start", [[str(BIN / "git-checkpoint")], [sys.executable, "-m", "checkpoint_git"]]
+)
 def test_it_is_the_same_program_under_each_name(start: list[str], project: Path) -> None:
     done = subprocess.run([*start, "show"], cwd=project, capture_output=True, text=True, timeout=60)
     assert done.stdout == run_checkpoint("show", cwd=project).stdout
@@ -128,7 +138,12 @@ def test_it_is_the_same_program_under_each_name(start: list[str], project: Path)
 def test_git_finds_it_as_a_command_of_its_own(project: Path) -> None:
     env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        ["git", "checkpoint", "nonsense"], cwd=project, env=env, capture_output=True, text=True, timeout=60
+        ["git", "checkpoint", "nonsense"],
+        cwd=project,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 2
     assert "git checkpoint --help" in done.stderr
@@ -166,7 +181,10 @@ def test_a_raw_verb_gets_its_words_as_they_were_typed(monkeypatch: pytest.Monkey
         parser.add_argument("words", nargs="*")
 
     seen = watch_verb(monkeypatch, add_arguments=add_arguments, RAW=True)
-    assert app.main(["probe", "--a=1", "--json", "build", "--b+=two words", "--c:json=[1]", "odd"]) == 0
+    assert (
+        app.main(["probe", "--a=1", "--json", "build", "--b+=two words", "--c:json=[1]", "odd"])
+        == 0
+    )
     args = seen[0][0]
     assert args.skill == "build"
     assert args.words == ["--a=1", "--b+=two words", "--c:json=[1]", "odd"]
@@ -175,7 +193,13 @@ def test_a_raw_verb_gets_its_words_as_they_were_typed(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     "words",
-    [["show", "--nonsense"], ["unblock", "--x"], ["update"], ["show", "--format=xml"], ["show", "--format=sarif"]],
+    [
+        ["show", "--nonsense"],
+        ["unblock", "--x"],
+        ["update"],
+        ["show", "--format=xml"],
+        ["show", "--format=sarif"],
+    ],
 )
 def test_words_that_make_no_sense_end_with_2_and_the_usage(words: list[str], project: Path) -> None:
     done = run_here(*words, cwd=project)
@@ -210,7 +234,9 @@ def test_being_unable_to_go_on_is_told_with_a_hint(tmp_path: Path) -> None:
         assert "checkpoint init" in done.stderr.splitlines()[1]
 
 
-@pytest.mark.parametrize("words", [["--json", "show"], ["show", "--format", "json"], ["nonsense", "--json"]])
+@pytest.mark.parametrize(
+    "words", [["--json", "show"], ["show", "--format", "json"], ["nonsense", "--json"]]
+)
 def test_errors_are_json_where_json_was_asked_for(words: list[str], tmp_path: Path) -> None:
     done = run_here(*words, cwd=tmp_path)
     document = json.loads(done.stdout)
@@ -258,7 +284,9 @@ def test_an_error_of_the_file_system_is_no_bug(
     assert "/some/where: Permission denied" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt(), 130), (CheckpointError("no", "do"), 2)])
+@pytest.mark.parametrize(
+    ("raised", "code"), [(KeyboardInterrupt(), 130), (CheckpointError("no", "do"), 2)]
+)
 def test_what_a_verb_raises_becomes_an_exit_code(
     monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int
 ) -> None:
@@ -269,7 +297,9 @@ def test_what_a_verb_raises_becomes_an_exit_code(
     assert app.main(["probe"]) == code
 
 
-def test_findings_make_the_exit_code_unless_the_verb_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_make_the_exit_code_unless_the_verb_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from checkpoint_git.core.finding import Finding
 
     error, warning = Finding("a/b", "error", "bad"), Finding("a/b", "warning", "odd")
@@ -288,19 +318,28 @@ def test_words_are_utf8_in_any_locale(project: Path, tmp_path: Path) -> None:
     if not shutil.which(make[0]) or subprocess.run(make, capture_output=True).returncode:
         pytest.skip("this system cannot make a locale")
     env = {**environ_in(project), "LOCPATH": str(tmp_path), "LC_ALL": "latin"}
-    for at, words in enumerate(([str(BIN / "checkpoint")], [sys.executable, "-m", "checkpoint_git"])):
-        subprocess.run([*words, "workflow", "start", f"ü-{at}", "--fresh"], cwd=project, env=env, check=True)
-        assert f'"workflow_id": "ü-{at}"' in (project / "memory/state/phase.json").read_text("utf-8")
+    for at, words in enumerate(
+        ([str(BIN / "checkpoint")], [sys.executable, "-m", "checkpoint_git"])
+    ):
+        subprocess.run(
+            [*words, "workflow", "start", f"ü-{at}", "--fresh"], cwd=project, env=env, check=True
+        )
+        assert f'"workflow_id": "ü-{at}"' in (project / "memory/state/phase.json").read_text(
+            "utf-8"
+        )
 
 
 def test_an_interrupted_process_ends_with_130(project: Path) -> None:
     code = (
         "import signal, time; from checkpoint_git.cli import app;"
-        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # a shell's & may have run this suite
+        # a shell's & may have run this suite
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"
         "app._run = lambda *_: (print('ready', flush=True), [time.sleep(0.1) for _ in range(900)]); app.main()"
     )
     words = [sys.executable, "-c", code]
-    with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        words, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
@@ -309,9 +348,14 @@ def test_an_interrupted_process_ends_with_130(project: Path) -> None:
     assert said == b""
 
 
-@pytest.mark.parametrize(("words", "has_document"), [(["probe"], False), (["probe", "--json"], True)])
+@pytest.mark.parametrize(
+    ("words", "has_document"), [(["probe"], False), (["probe", "--json"], True)]
+)
 def test_who_waits_for_a_document_gets_one_when_interrupted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], has_document: bool
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    has_document: bool,
 ) -> None:
     def run(args: argparse.Namespace, world: Invocation) -> Outcome:
         raise KeyboardInterrupt
@@ -332,7 +376,9 @@ def test_a_reader_who_has_seen_enough_is_no_trouble(repo: GitRepo) -> None:
         text = checkpoint_text(skill=f"s{number}", progress_summary="x" * 900)
         repo.write(f".checkpoints/s{number}.checkpoint.json", text)
     words = f"{CHECKPOINT} show | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", words], cwd=repo.path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["bash", "-c", words], cwd=repo.path, capture_output=True, text=True, timeout=120
+    )
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] == "0"
 
@@ -342,7 +388,11 @@ def test_a_full_disk_behind_stdout_ends_with_2(project: Path) -> None:
         pytest.skip("this system has no /dev/full")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [BIN / "checkpoint", "show"], cwd=project, stdout=full, stderr=subprocess.PIPE, timeout=60
+            [BIN / "checkpoint", "show"],
+            cwd=project,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
         )
     assert done.returncode == 2
     assert b"No space left" in done.stderr
@@ -354,7 +404,8 @@ def test_it_runs_without_standard_streams(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "env", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}]
+    "env",
+    [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}],
 )
 def test_an_encoding_that_lacks_letters_gets_escapes(env: dict[str, str], repo: GitRepo) -> None:
     repo.write(FILE, checkpoint_text(project="Überfahrt → ☃"))
@@ -414,12 +465,17 @@ def test_a_write_whose_answer_cannot_be_shown_is_not_called_undone(project: Path
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 @pytest.mark.parametrize(
-    ("words", "code"), [(["list", "--ticket-id", "T-1"], 1), (["write", "--non-blocking", "--payload", "x"], 0)]
+    ("words", "code"),
+    [(["list", "--ticket-id", "T-1"], 1), (["write", "--non-blocking", "--payload", "x"], 0)],
 )
-def test_a_document_that_cannot_be_shown_is_told_on_stderr(words: list[str], code: int, project: Path) -> None:
+def test_a_document_that_cannot_be_shown_is_told_on_stderr(
+    words: list[str], code: int, project: Path
+) -> None:
     with open("/dev/full", "w") as full:
         command = [str(BIN / "checkpoint"), "pipeline", *words]
-        done = subprocess.run(command, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            command, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
     assert done.returncode == code
     assert done.stderr.startswith("checkpoint: ")
     assert "Traceback" not in done.stderr

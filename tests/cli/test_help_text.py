@@ -52,24 +52,37 @@ def test_what_people_type_leads_to_a_command() -> None:
         (["-V"], 0, "checkpoint "),
     ],
 )
-def test_help_is_found_where_people_look_for_it(words: list[str], code: int, says: str, tmp_path: Path) -> None:
+def test_help_is_found_where_people_look_for_it(
+    words: list[str], code: int, says: str, tmp_path: Path
+) -> None:
     done = run_checkpoint(*words, cwd=tmp_path)
     assert (done.returncode, says in done.stdout + done.stderr) == (code, True)
 
 
-PAGES = [*([*verb.split(), "--help"] for verb in (*VERBS, "restore-point guard")), ["--help"], ["help", "--all"]]
+PAGES = [
+    *([*verb.split(), "--help"] for verb in (*VERBS, "restore-point guard")),
+    ["--help"],
+    ["help", "--all"],
+]
 PAGES += [["help", topic] for topic in help_text.TOPICS]
 
 
 @rows("words", PAGES)
 @rows("columns", [50, 80])
 def test_a_help_fits_the_terminal_except_for_commands(
-    words: list[str], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    columns: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(os.environ, "COLUMNS", str(columns))
     assert main(words) == 0
     long = [line for line in capsys.readouterr().out.split("\n") if len(line) > columns]
-    assert [line for line in long if not re.match("  (checkpoint|git|eval|check-jsonschema|    --)", line)] == []
+    assert [
+        line
+        for line in long
+        if not re.match("  (checkpoint|git|eval|check-jsonschema|    --)", line)
+    ] == []
 
 
 @rows("words", PAGES)

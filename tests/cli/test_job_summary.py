@@ -1,4 +1,6 @@
-"""What a forge's job shows: annotations within its limits, and a page of Markdown that it still takes."""
+"""What a forge's job shows: annotations within its limits, and a page of Markdown that it still
+takes.
+"""
 
 from pathlib import Path
 
@@ -23,7 +25,10 @@ NOTE: Level = "note"
 
 def annotate(*levels: Level) -> list[str]:
     """The lines of findings with these levels."""
-    found = [Finding("a/b", level, f"{level} {at}", "a.json", line=at) for at, level in enumerate(levels, 1)]
+    found = [
+        Finding("a/b", level, f"{level} {at}", "a.json", line=at)
+        for at, level in enumerate(levels, 1)
+    ]
     return render.render("validate", Outcome({}, findings=found), "github", Screen()).splitlines()
 
 
@@ -49,7 +54,9 @@ def test_a_page_is_cut_at_a_line_where_the_forge_would_show_nothing_of_it() -> N
 
 
 @pytest.mark.parametrize("verb", ["validate", "doctor"])
-def test_the_page_gets_what_the_annotations_say_and_only_with_them(repo: GitRepo, tmp_path: Path, verb: str) -> None:
+def test_the_page_gets_what_the_annotations_say_and_only_with_them(
+    repo: GitRepo, tmp_path: Path, verb: str
+) -> None:
     page = tmp_path / "summary.md"
     repo.write(PATH, checkpoint_text(status="nearly|**`"))
     repo.commit()
@@ -66,6 +73,8 @@ def test_the_page_gets_what_the_annotations_say_and_only_with_them(repo: GitRepo
 
 def test_a_page_that_cannot_be_written_changes_no_answer(repo: GitRepo) -> None:
     repo.write(PATH, checkpoint_text())
-    done = run_here("validate", "--format", "github", cwd=repo.path, env={"GITHUB_STEP_SUMMARY": "/"})
+    done = run_here(
+        "validate", "--format", "github", cwd=repo.path, env={"GITHUB_STEP_SUMMARY": "/"}
+    )
     assert done.returncode == 0
     assert "summary could not be written" in done.stderr

@@ -24,7 +24,11 @@ def test_a_mistyped_word_is_answered_with_the_nearest_known_one(message: str, me
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["workflow", "strat"], 'invalid verb "strat": expected start, status, ', "did you mean start?"),
+        (
+            ["workflow", "strat"],
+            'invalid verb "strat": expected start, status, ',
+            "did you mean start?",
+        ),
         (
             ["memory", "save", "--on", "monday"],
             'invalid --on "monday": expected milestone, ',

@@ -15,8 +15,11 @@ from tests.support.repos import GitRepo
 from tests.support.rows import rows
 
 FAMILIES = [verb for verb in VERBS if getattr(load_verb(verb), "TAKERS", None)]
-PAGES = [(verb, page.head.split()[0]) for verb in FAMILIES for page in help_text.read_pages(verb)[1:]]
-# a word of a line that bash, zsh and fish read alike: quoted, or without a letter that one of them expands
+PAGES = [
+    (verb, page.head.split()[0]) for verb in FAMILIES for page in help_text.read_pages(verb)[1:]
+]
+# a word of a line that bash, zsh and fish read alike: quoted, or without a letter that one of them
+# expands
 PLAIN = re.compile(r"""(?:[\w.,:/@%+=-]|(?<=.)~|'[^'\\]*'|"[^"\\$`!]*")+""")
 
 
@@ -32,14 +35,21 @@ def test_every_sub_verb_has_a_page_and_every_page_a_sub_verb() -> None:
     for verb in FAMILIES:
         module = load_verb(verb)
         known = getattr(module, "VERBS", None) or getattr(module, "ACTIONS", None)
-        expected = known or {"ci": ["merge", "verify"], "session": ["start", "stop", "precompact", "end"]}[verb]
+        expected = (
+            known
+            or {"ci": ["merge", "verify"], "session": ["start", "stop", "precompact", "end"]}[verb]
+        )
         assert [name for family, name in PAGES if family == verb] == list(expected)
 
 
 @rows(("verb", "sub_verb"), PAGES)
 @rows("columns", [50, 80])
 def test_a_sub_verb_has_a_help_of_its_own(
-    verb: str, sub_verb: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    verb: str,
+    sub_verb: str,
+    columns: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(os.environ, "COLUMNS", str(columns))
     assert main([verb, sub_verb, "--help"]) == 0
@@ -52,9 +62,9 @@ def test_a_sub_verb_has_a_help_of_its_own(
     takers = load_verb(verb).TAKERS
     for name, verbs in takers.items():
         if verb != "memory":  # whose options have other names in Python
-            assert bool(re.search(f"^  (-., )?--{name.replace('_', '-')}(?![\\w-])", shown, re.MULTILINE)) == (
-                sub_verb in verbs
-            )
+            assert bool(
+                re.search(f"^  (-., )?--{name.replace('_', '-')}(?![\\w-])", shown, re.MULTILINE)
+            ) == (sub_verb in verbs)
     assert shown.count("\nexit codes: ") == 1
     assert read_lines(verb, sub_verb)
 
@@ -73,8 +83,13 @@ def prepared(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
     for path in ("src/foo.py", "src/web.py", "tests/test_foo.py", "docs/WORKFLOW-STATUS.yaml"):
         repo.write(path, "")
     repo.write("state.json", "{}")
-    repo.write("payload.json", json.dumps({"branch_name": "x", "commit_sha": "a1b2c3d", "files_changed": []}))
-    repo.write("tool-call.json", json.dumps({"tool_name": "Read", "tool_input": {}, "cwd": str(repo.path)}))
+    repo.write(
+        "payload.json",
+        json.dumps({"branch_name": "x", "commit_sha": "a1b2c3d", "files_changed": []}),
+    )
+    repo.write(
+        "tool-call.json", json.dumps({"tool_name": "Read", "tool_input": {}, "cwd": str(repo.path)})
+    )
     sqlite3.connect(repo.path / "app.db").execute("create table t (x)").connection.close()
     repo.git("add", "-A")
     repo.commit("first")
@@ -116,7 +131,8 @@ def test_every_example_runs_or_lacks_only_what_it_names(
     for line in BEFORE[verb]:
         assert run_line(line) == 0, capsys.readouterr()
     codes, refused = [], {}
-    for name in (name for family, name in PAGES if family == verb and name != "setup"):  # which would download
+    # which would download
+    for name in (name for family, name in PAGES if family == verb and name != "setup"):
         for line in read_lines(verb, name):
             capsys.readouterr()
             codes.append(run_line(line))
@@ -136,7 +152,10 @@ def test_every_example_runs_or_lacks_only_what_it_names(
     ],
 )
 def test_the_value_of_an_option_is_not_taken_for_the_sub_verb(
-    words: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    repo: GitRepo,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (repo.path / "write").mkdir()
     monkeypatch.chdir(repo.path)
@@ -145,21 +164,35 @@ def test_the_value_of_an_option_is_not_taken_for_the_sub_verb(
 
 
 @pytest.mark.parametrize(
-    "words", [["audit", "--json", "explain"], ["-C", ".", "audit", "explain", "--json"], ["explain-merge", "--json"]]
+    "words",
+    [
+        ["audit", "--json", "explain"],
+        ["-C", ".", "audit", "explain", "--json"],
+        ["explain-merge", "--json"],
+    ],
 )
 def test_a_former_spelling_is_found_behind_global_options(
-    words: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    repo: GitRepo,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     repo.commit()
     monkeypatch.chdir(repo.path)
     assert main(words) == 2
     said = json.loads(capsys.readouterr().out)
-    assert (said["command"], said["error"]["message"]) == ("audit", "HEAD is not a merge: it has no parent")
+    assert (said["command"], said["error"]["message"]) == (
+        "audit",
+        "HEAD is not a merge: it has no parent",
+    )
 
 
 @pytest.mark.parametrize("option", [["--retries", "0"], ["--no-push"]])
 def test_an_option_of_another_sub_verb_is_refused_whatever_its_value(
-    option: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    option: list[str],
+    repo: GitRepo,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(repo.path)
     assert main(["ci", "verify", "--base", "main", *option]) == 2
@@ -176,10 +209,17 @@ def test_an_option_of_another_sub_verb_is_refused_whatever_its_value(
     ],
 )
 def test_former_spellings_do_what_the_new_ones_do(
-    words: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    repo: GitRepo,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     repo.commit()
     monkeypatch.chdir(repo.path)
     assert main([*words, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["merges"] == [] if words[0] != "ci" else (said["action"], said["state"]) == ("premerge", "contained")
+    assert (
+        said["merges"] == []
+        if words[0] != "ci"
+        else (said["action"], said["state"]) == ("premerge", "contained")
+    )

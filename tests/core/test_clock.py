@@ -22,15 +22,24 @@ def test_what_is_no_rfc_3339_instant_is_none(text: object) -> None:
 
 
 def test_offsets_and_decimals_are_compared_exactly() -> None:
-    assert clock.read_instant("2026-03-31T12:00:00+02:00") == clock.read_instant("2026-03-31T10:00:00.000Z")
-    assert clock.read_instant("2026-03-31T08:30:00-01:30") == clock.read_instant("2026-03-31T10:00:00.000Z")
-    early, late = clock.read_instant("2026-03-31T10:00:00.25Z"), clock.read_instant("2026-03-31T10:00:00.3Z")
+    assert clock.read_instant("2026-03-31T12:00:00+02:00") == clock.read_instant(
+        "2026-03-31T10:00:00.000Z"
+    )
+    assert clock.read_instant("2026-03-31T08:30:00-01:30") == clock.read_instant(
+        "2026-03-31T10:00:00.000Z"
+    )
+    early, late = (
+        clock.read_instant("2026-03-31T10:00:00.25Z"),
+        clock.read_instant("2026-03-31T10:00:00.3Z"),
+    )
     assert early is not None
     assert late is not None
     assert early < late
 
 
-@given(st.datetimes(min_value=datetime.datetime(1, 1, 2), max_value=datetime.datetime(9999, 12, 30)))
+@given(
+    st.datetimes(min_value=datetime.datetime(1, 1, 2), max_value=datetime.datetime(9999, 12, 30))
+)
 def test_writing_and_reading_agree_with_the_calendar(moment: datetime.datetime) -> None:
     moment = moment.replace(microsecond=0)
     seconds = int((moment - datetime.datetime(1970, 1, 1)).total_seconds())
@@ -39,7 +48,10 @@ def test_writing_and_reading_agree_with_the_calendar(moment: datetime.datetime) 
     assert clock.read_instant(text) == (seconds, "")
 
 
-@rows(("seconds", "text"), [(0, "now"), (59, "now"), (60, "1m"), (7300, "2h"), (3 * 86400, "3d"), (-7300, "in 2h")])
+@rows(
+    ("seconds", "text"),
+    [(0, "now"), (59, "now"), (60, "1m"), (7300, "2h"), (3 * 86400, "3d"), (-7300, "in 2h")],
+)
 def test_ages_are_said_in_the_largest_unit(seconds: int, text: str) -> None:
     assert clock.age_text(seconds) == text
 
@@ -60,11 +72,18 @@ def test_ages_are_said_in_the_largest_unit(seconds: int, text: str) -> None:
 @example([("2026-03-31", "T", "24:", "00:", "00", "Z")])  # the next day, says Python 3.14
 def test_a_plain_instant_is_one_as_it_would_be_written(parts: list[tuple[str, ...]]) -> None:
     for text in map("".join, parts):
-        plain = clock.read_instant(text) is not None and len(text) == 20 and text[10] == "T" and text[-1] == "Z"
+        plain = (
+            clock.read_instant(text) is not None
+            and len(text) == 20
+            and text[10] == "T"
+            and text[-1] == "Z"
+        )
         assert clock.is_plain_instant(text) == plain, text
 
 
-@rows(("seconds", "text"), [(0, "just now"), (59, "just now"), (3_600, "1h ago"), (-172_800, "in 2d")])
+@rows(
+    ("seconds", "text"), [(0, "just now"), (59, "just now"), (3_600, "1h ago"), (-172_800, "in 2d")]
+)
 def test_how_long_ago_reads_as_people_say_it(seconds: int, text: str) -> None:
     assert clock.ago_text(seconds) == text
 

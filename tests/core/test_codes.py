@@ -21,8 +21,14 @@ OTHERS = {"clone/nested", "memory/state"}  # spelled like a code: a note of `sta
 
 def test_every_code_that_is_reported_is_in_the_table_and_every_row_is_reported() -> None:
     # what runs while the tests do is looked at too: see the fixture `listed_codes`
-    spelled = {text for text in read_texts() if CODE.fullmatch(text) and text.partition("/")[0] in known_groups()}
-    passed = {code for file in module_files().values() for code in find_reported(file.read_text("utf-8"))}
+    spelled = {
+        text
+        for text in read_texts()
+        if CODE.fullmatch(text) and text.partition("/")[0] in known_groups()
+    }
+    passed = {
+        code for file in module_files().values() for code in find_reported(file.read_text("utf-8"))
+    }
     assert sorted((spelled | passed) - known_codes() - OTHERS) == []
 
     def is_reported(code: str) -> bool:
@@ -33,7 +39,9 @@ def test_every_code_that_is_reported_is_in_the_table_and_every_row_is_reported()
 
 
 def test_what_is_reported_at_run_time_is_noticed() -> None:
-    assert list(find_reported('Finding("new/thing", "error", "x"); make_error("other/thing", text)')) == [
+    assert list(
+        find_reported('Finding("new/thing", "error", "x"); make_error("other/thing", text)')
+    ) == [
         "new/thing",
         "other/thing",
     ]
@@ -55,7 +63,9 @@ def test_each_row_says_what_a_reader_needs_once() -> None:
         assert row.reporter.split()[0] in (*VERBS, "mcp"), row
     for row in TABLE:
         check = checks.get(row.code)
-        assert check is None or LEVELS.index(row.level) < LEVELS.index(check.level), f"{row.code}: its check says it"
+        assert check is None or LEVELS.index(row.level) < LEVELS.index(check.level), (
+            f"{row.code}: its check says it"
+        )
 
 
 def test_codes_that_are_about_one_fact_stand_side_by_side() -> None:
@@ -65,9 +75,14 @@ def test_codes_that_are_about_one_fact_stand_side_by_side() -> None:
 
 
 def test_a_word_finds_a_code_or_the_codes_of_a_group() -> None:
-    assert [(row.reporter, fix) for row, fix in find_codes("resume/open-rows")] == [("resume", "no")]
+    assert [(row.reporter, fix) for row, fix in find_codes("resume/open-rows")] == [
+        ("resume", "no")
+    ]
     assert [fix for _, fix in find_codes("drift/file-missing")] == ["safe"]
     assert {row.group for row, _ in find_codes("sync/")} == {"sync"}
-    assert [row.code for row, _ in find_codes("workflow")][:2] == ["workflow", "workflow/missing-field"]
+    assert [row.code for row, _ in find_codes("workflow")][:2] == [
+        "workflow",
+        "workflow/missing-field",
+    ]
     assert find_codes("nothing") == []
     assert find_code(REPOSITORY) is None

@@ -11,7 +11,13 @@ from tests.support.rows import rows
 
 @rows(
     ("token", "value"),
-    [(b"1.50", (150, 2)), (b"-0.5", (-5, 1)), (b"1e2", (100, 0)), (b"1E-2", (1, 2)), (b"2.5e1", (25, 0))],
+    [
+        (b"1.50", (150, 2)),
+        (b"-0.5", (-5, 1)),
+        (b"1e2", (100, 0)),
+        (b"1E-2", (1, 2)),
+        (b"2.5e1", (25, 0)),
+    ],
 )
 def test_a_number_is_read_without_rounding(token: bytes, value: tuple[int, int]) -> None:
     assert read_decimal(token) == value

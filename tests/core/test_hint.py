@@ -1,4 +1,6 @@
-"""A hint is words and commands as values: what is shown can be pasted, and nothing takes a text apart again."""
+"""A hint is words and commands as values: what is shown can be pasted, and nothing takes a text
+apart again.
+"""
 
 import shlex
 
@@ -52,15 +54,34 @@ def test_a_hint_is_shown_so_that_a_shell_takes_its_commands(hint: Hint, shown: s
 
 
 def test_what_is_shown_is_what_a_program_gets() -> None:
-    words = ("checkpoint", "update", "it's", "--a.b+=x y", "--step=...", "$(rm)", "", "--", "-x", '"q"')
+    words = (
+        "checkpoint",
+        "update",
+        "it's",
+        "--a.b+=x y",
+        "--step=...",
+        "$(rm)",
+        "",
+        "--",
+        "-x",
+        '"q"',
+    )
     assert shlex.split(str(command(*words))) == list(words)
-    assert write_plain(("checkpoint", NAME, blank("--a=", "a value", "}"))) == ["checkpoint", "NAME", "--a=...}"]
+    assert write_plain(("checkpoint", NAME, blank("--a=", "a value", "}"))) == [
+        "checkpoint",
+        "NAME",
+        "--a=...}",
+    ]
 
 
 def test_a_blank_is_filled_by_value_and_only_that_one() -> None:
-    hint = advise("NAME", "checkpoint", "update", NAME, Word(("--skill=", NAME)), "NAME", Blank("the step"))
+    hint = advise(
+        "NAME", "checkpoint", "update", NAME, Word(("--skill=", NAME)), "NAME", Blank("the step")
+    )
     filled = fill_blank(hint, NAME, "a b")
-    assert commands_of(filled) == [("checkpoint", "update", "a b", "--skill=a b", "NAME", Blank("the step"))]
+    assert commands_of(filled) == [
+        ("checkpoint", "update", "a b", "--skill=a b", "NAME", Blank("the step"))
+    ]
     assert fill_blank("NAME", NAME, "a") == "NAME"
 
 
@@ -69,4 +90,7 @@ def test_every_text_in_it_can_be_changed_and_it_itself_not() -> None:
     assert str(change_texts(hint, lambda text: text.replace("x", "y"))) == 'say y: echo y y"..." y'
     with pytest.raises(AttributeError):
         hint.steps = ()
-    assert (hint == advise("say x", "echo", "x", Word(("x", Blank("x"))), more=" x"), bool(Hint())) == (True, False)
+    assert (
+        hint == advise("say x", "echo", "x", Word(("x", Blank("x"))), more=" x"),
+        bool(Hint()),
+    ) == (True, False)

@@ -12,9 +12,15 @@ from tests.support.examples import examples
 
 VALUES = st.recursive(
     st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=4)
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(max_size=4),
     ),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -35,12 +41,16 @@ def pointers_in(value: Any, where: str = "") -> list[str]:
 
 @examples(300)
 @given(VALUES, st.sampled_from([None, 1, "\t"]), st.sampled_from(["", "\ufeff", "\n "]))
-def test_every_place_is_where_the_tree_says(value: Any, indent: "int | str | None", lead: str) -> None:
+def test_every_place_is_where_the_tree_says(
+    value: Any, indent: "int | str | None", lead: str
+) -> None:
     text = lead + json.dumps(value, indent=indent) + "\n"
     root = jsontext.parse(text)
     for where in pointers_in(value):
         for place in (where, f"{where}/missing", f"{where}/0", f"{where}/99/x"):
-            assert _locate(text, place) == jsontext.position_of(text, jsontext.find_node(root, place).key_start)
+            assert _locate(text, place) == jsontext.position_of(
+                text, jsontext.find_node(root, place).key_start
+            )
 
 
 def test_few_and_many_places_are_answered_alike() -> None:
@@ -66,7 +76,11 @@ def test_places_in_a_text_of_brackets_take_little_memory() -> None:
     text = '{"x": [' + "[]," * 100_000 + '[]], "y": 1}'
     tracemalloc.start()
     try:
-        assert jsonplace.locate_all(text, ["", "/y", "/x/99999"]) == [(1, 1), (1, 300013), (1, 300005)]
+        assert jsonplace.locate_all(text, ["", "/y", "/x/99999"]) == [
+            (1, 1),
+            (1, 300013),
+            (1, 300005),
+        ]
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

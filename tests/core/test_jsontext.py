@@ -56,7 +56,12 @@ def test_a_depth_at_the_limit_is_read() -> None:
 
 def test_numbers_are_tokens_in_the_tree_and_numbers_when_loaded() -> None:
     text = '{"a": 1.0, "b": 9007199254740993, "c": 1e400, "d": -0}'
-    assert jsontext.parse(text).value == {"a": b"1.0", "b": b"9007199254740993", "c": b"1e400", "d": b"-0"}
+    assert jsontext.parse(text).value == {
+        "a": b"1.0",
+        "b": b"9007199254740993",
+        "c": b"1e400",
+        "d": b"-0",
+    }
     assert jsontext.load(text)["b"] == 9007199254740993
 
 
@@ -92,7 +97,11 @@ def _every_node(node: Node) -> list[Node]:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda children: st.lists(children) | st.dictionaries(st.text(), children),
     max_leaves=20,
 )
@@ -119,7 +128,9 @@ def test_rewriting_a_document_to_its_own_value_changes_no_byte(value: Any, inden
 
 @given(before=json_values, after=json_values, indent=layouts)
 def test_a_rewritten_document_holds_the_new_value(before: Any, after: Any, indent: Any) -> None:
-    text = jsonwrite.rewrite(jsontext.parse(json.dumps(before, indent=indent)), jsontext.to_tokens(after))
+    text = jsonwrite.rewrite(
+        jsontext.parse(json.dumps(before, indent=indent)), jsontext.to_tokens(after)
+    )
     assert json.loads(text) == after
 
 
@@ -175,5 +186,7 @@ def test_an_interpreter_without_the_c_scanner_reads_the_same() -> None:
     program = """import sys; sys.modules["_json"] = None
 from checkpoint_git.core import jsontext
 print(jsontext.load("[1, 2.5]"), jsontext.parse('{"a": [1.0]}').value)"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[1, 2.5] {'a': [b'1.0']}\n"

@@ -1,4 +1,6 @@
-"""Changed documents keep the bytes of what did not change and take the style around it for what did."""
+"""Changed documents keep the bytes of what did not change and take the style around it for what
+did.
+"""
 
 import copy
 from typing import Any
@@ -33,7 +35,11 @@ CASES = [
     ('{"list": []}', add_item, '{"list": [3]}'),
     ('{\n    "list": []\n}\n', add_item, '{\n    "list": [\n        3\n    ]\n}\n'),
     ('{\n\t"list": [\n\t\t1.0\n\t]\n}', add_item, '{\n\t"list": [\n\t\t1.0,\n\t\t3\n\t]\n}'),
-    ('{\r\n  "list": [\r\n    1\r\n  ]\r\n}\r\n', add_item, '{\r\n  "list": [\r\n    1,\r\n    3\r\n  ]\r\n}\r\n'),
+    (
+        '{\r\n  "list": [\r\n    1\r\n  ]\r\n}\r\n',
+        add_item,
+        '{\r\n  "list": [\r\n    1,\r\n    3\r\n  ]\r\n}\r\n',
+    ),
     ('{\n  "x": 1\n}', add_key, '{\n  "x": 1,\n  "new": {\n    "a": [\n      1\n    ]\n  }\n}'),
     ('{"x": 1}', add_key, '{"x": 1, "new": {"a": [1]}}'),
     ('{\n  "first": 1,\n  "x": 9007199254740993\n}', drop_key, '{\n  "x": 9007199254740993\n}'),
@@ -48,7 +54,9 @@ def test_a_change_takes_the_style_around_it(before: str, edit: Any, after: str) 
 
 
 def test_an_edited_row_leaves_the_other_lines_alone() -> None:
-    before = '{\n  "rows": [\n    { "id": "a", "n": 1e3 },\n    { "id": "b", "n": "\\u00e9" }\n  ]\n}\n'
+    before = (
+        '{\n  "rows": [\n    { "id": "a", "n": 1e3 },\n    { "id": "b", "n": "\\u00e9" }\n  ]\n}\n'
+    )
 
     def edit(value: Any) -> None:
         value["rows"][0]["n"] = b"2"

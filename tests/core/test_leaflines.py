@@ -32,5 +32,14 @@ def test_terminal_escapes_are_shown() -> None:
 
 
 def test_numbers_and_words_read_as_they_were_written() -> None:
-    assert list_leaves({"a": "true", "b": "True", "c": "null"}) == ['a: "true"', "b: True", 'c: "null"']
-    assert list_leaves({"a": b"1.0", "b": True, "c": None, "d": {}}) == ["a: 1.0", "b: true", "c: null", "d: {}"]
+    assert list_leaves({"a": "true", "b": "True", "c": "null"}) == [
+        'a: "true"',
+        "b: True",
+        'c: "null"',
+    ]
+    assert list_leaves({"a": b"1.0", "b": True, "c": None, "d": {}}) == [
+        "a: 1.0",
+        "b: true",
+        "c: null",
+        "d: {}",
+    ]

@@ -10,7 +10,9 @@ from tests.support.examples import examples
 from tests.support.repos import GitRepo
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "  x", "\\ no", "- y", "+ z"]), max_size=30)
-TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_from(["", "\n", "\n\n"]))
+TEXTS = st.builds(
+    lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_from(["", "\n", "\n\n"])
+)
 
 
 def test_equal_texts_have_no_diff() -> None:
@@ -45,13 +47,17 @@ def test_a_diff_shows_a_few_lines_around_each_change() -> None:
 
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=TEXTS.filter(bool), after=TEXTS.filter(bool))
-def test_git_applies_every_diff_and_gets_the_other_text(repo: GitRepo, before: str, after: str) -> None:
+def test_git_applies_every_diff_and_gets_the_other_text(
+    repo: GitRepo, before: str, after: str
+) -> None:
     lines = diff_lines(before.encode(), after.encode(), "file")
     if before == after:
         assert lines == []
         return
     path: Path = repo.write("file", before)
-    done = repo.run("git", "apply", "--unsafe-paths", "-", stdin="".join(f"{line}\n" for line in lines).encode())
+    done = repo.run(
+        "git", "apply", "--unsafe-paths", "-", stdin="".join(f"{line}\n" for line in lines).encode()
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert path.read_bytes().decode() == after
 

@@ -45,6 +45,8 @@ def test_no_link_is_made_of_anything_but_a_plain_address(address: str) -> None:
     assert find_link(address) == ""
 
 
-@pytest.mark.parametrize("address", ["https://linear.app/x/issue/AB-1?a=b#c", "http://localhost:8080/"])
+@pytest.mark.parametrize(
+    "address", ["https://linear.app/x/issue/AB-1?a=b#c", "http://localhost:8080/"]
+)
 def test_plain_addresses_become_links(address: str) -> None:
     assert find_link(address) == address

@@ -52,17 +52,28 @@ def test_what_looks_like_a_token_is_replaced_wherever_it_stands(secret: str) -> 
         ("run --auth-token abcd1234 now", f"run --auth-token {HIDDEN} now"),
         ("Authorization: Bearer abcdefghijklmnop1234", f"Authorization: Bearer {HIDDEN}"),
         ("https://x.test/a?token=abcd1234&b=1", f"https://x.test/a?token={HIDDEN}&b=1"),
-        ("git clone https://ada:pw@example.org/x.git", f"git clone https://{HIDDEN}@example.org/x.git"),
-        ("git clone ssh://git@example.org:2222/x.git", "git clone ssh://git@example.org:2222/x.git"),
+        (
+            "git clone https://ada:pw@example.org/x.git",
+            f"git clone https://{HIDDEN}@example.org/x.git",
+        ),
+        (
+            "git clone ssh://git@example.org:2222/x.git",
+            "git clone ssh://git@example.org:2222/x.git",
+        ),
         ("sync ssh://deploy@example.org/x", "sync ssh://deploy@example.org/x"),
         ("ssh://ada:pw@example.org/x", f"ssh://{HIDDEN}@example.org/x"),
         ("https://a1b2c3@example.org/x", f"https://{HIDDEN}@example.org/x"),
         ("postgres://app:pw@db/notes", f"postgres://{HIDDEN}@db/notes"),
-        ("a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b", f"a {HIDDEN} b"),
+        (
+            "a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b",
+            f"a {HIDDEN} b",
+        ),
         ("-----BEGIN PRIVATE KEY-----\ncut off", HIDDEN),
     ],
 )
-def test_what_is_announced_as_a_secret_is_replaced_and_the_rest_stays(text: str, shown: str) -> None:
+def test_what_is_announced_as_a_secret_is_replaced_and_the_rest_stays(
+    text: str, shown: str
+) -> None:
     assert redact(text) == shown
 
 
@@ -109,7 +120,13 @@ def test_what_is_quoted_for_a_model_holds_no_token(secret: str) -> None:
         assert HIDDEN in show(f"use {secret} then")
 
 
-SLASHES = ("://", ":~1~1", r":\/\/", r":\\/\\/")  # of an address, of a pointer, and of JSON in a text, twice
+# of an address, of a pointer, and of JSON in a text, twice
+SLASHES = (
+    "://",
+    ":~1~1",
+    r":\/\/",
+    r":\\/\\/",
+)
 
 
 @rows("slashes", SLASHES)
@@ -123,11 +140,17 @@ def test_an_address_shows_no_password_however_its_slashes_are_spelled(slashes: s
 
 def test_an_address_in_an_address_shows_no_password() -> None:
     for show in (redact, hide_tokens, lambda text: clean(text, 200)):
-        shown = show("https://x.org/?to=https%3A%2F%2Fada%3As3cretPw%40example.org%2Fa and https%3A%2F%2Fx.org%2Fb%40c")
-        assert shown == f"https://x.org/?to=https%3A%2F%2F{HIDDEN}@example.org%2Fa and https%3A%2F%2Fx.org%2Fb%40c"
+        shown = show(
+            "https://x.org/?to=https%3A%2F%2Fada%3As3cretPw%40example.org%2Fa and https%3A%2F%2Fx.org%2Fb%40c"
+        )
+        assert (
+            shown
+            == f"https://x.org/?to=https%3A%2F%2F{HIDDEN}@example.org%2Fa and https%3A%2F%2Fx.org%2Fb%40c"
+        )
 
 
-WHOLE = [one for one in SECRETS[:-1] if not {*"/:"} & {*one} and LETTERS[:9] in one]  # others are known by their end
+# others are known by their end
+WHOLE = [one for one in SECRETS[:-1] if not {*"/:"} & {*one} and LETTERS[:9] in one]
 
 
 @rows("secret", [*WHOLE, f"password={LETTERS[:22]}"])
@@ -139,7 +162,9 @@ def test_what_a_message_left_of_a_token_is_hidden_too(secret: str) -> None:
 
 @rows("secret", WHOLE)
 @rows("unseen", ["\u200b", "\ufeff", "\x1b", "\u202e", "\U000e0041"])
-def test_a_token_with_a_letter_in_it_that_nobody_sees_is_not_put_together(secret: str, unseen: str) -> None:
+def test_a_token_with_a_letter_in_it_that_nobody_sees_is_not_put_together(
+    secret: str, unseen: str
+) -> None:
     for at in range(1, 12):
         assert clean(f"use {secret[:at]}{unseen}{secret[at:]} then", 200) == f"use {HIDDEN} then"
 
@@ -178,7 +203,9 @@ ANNOUNCED = [
 
 
 @rows(("before", "secret"), ANNOUNCED)
-def test_a_value_that_looks_random_is_a_secret_where_a_name_announces_it(before: str, secret: str) -> None:
+def test_a_value_that_looks_random_is_a_secret_where_a_name_announces_it(
+    before: str, secret: str
+) -> None:
     text = f"{before}{secret}"
     assert may_hold_secret(text.encode())
     assert holds_secret(text)

@@ -29,7 +29,10 @@ from tests.support.rows import rows
         ("#12 again #12", ["#12"]),
         ("#007", ["#7"]),
         ("PR #12\u306e\u30ec\u30d3\u30e5\u30fc\u3001\u5408\u5e76#13\u540e", ["#12", "#13"]),
-        ("\u0e43\u0e2b\u0e49#12\u0e01\u0e48\u0e2d\u0e19, \u05dc\u05e4\u05e0\u05d9#13", ["#12", "#13"]),  # Thai, Hebrew
+        (
+            "\u0e43\u0e2b\u0e49#12\u0e01\u0e48\u0e2d\u0e19, \u05dc\u05e4\u05e0\u05d9#13",
+            ["#12", "#13"],
+        ),  # Thai, Hebrew
         ("\u0436#12, \u00e9#13, #14\u0431", []),
         ("PR #12\ub97c \uba38\uc9c0, ABC-12\u3092\u5b9f\u88c5", ["#12", "ABC-12"]),
     ],
@@ -93,7 +96,9 @@ HOSTILE = [("#", ""), ("#1 ", ""), ("a/", "#"), ("ABC-1/2", "")]
 
 
 def test_a_hostile_text_names_a_bounded_number() -> None:
-    assert [piece for piece, end in HOSTILE if len(find_mentions(piece * 300_000 + end)) >= 100_000] == []
+    assert [
+        piece for piece, end in HOSTILE if len(find_mentions(piece * 300_000 + end)) >= 100_000
+    ] == []
 
 
 @pytest.mark.deep

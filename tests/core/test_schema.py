@@ -27,8 +27,12 @@ VALIDATOR = Draft202012Validator(json.loads(SCHEMA_TEXT))
 FULL = checkpoint(
     protocol_version="1.1",
     recently_done=[{"text": "Plan", "at": "2026-03-01T09:00:00Z"}],
-    blockers=[{"id": "b1", "description": "No key", "needs": "user_decision", "blocking": "sprint-2"}],
-    pm_refs=[{"provider": "linear", "id": "PLAT-1", "role": "source", "url": "https://example.org/1"}],
+    blockers=[
+        {"id": "b1", "description": "No key", "needs": "user_decision", "blocking": "sprint-2"}
+    ],
+    pm_refs=[
+        {"provider": "linear", "id": "PLAT-1", "role": "source", "url": "https://example.org/1"}
+    ],
     depends_on=["plan"],
     cost={"total_usd": 1.5, "by_phase": {"build": 1}, "by_model": {}, "currency": "USD"},
     eval_scores=[{"rubric": "quality", "score": 7.5, "max": 10}],
@@ -40,10 +44,18 @@ FULL = checkpoint(
 )
 
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=False), st.text(max_size=3), st.just("complete")
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(allow_nan=False),
+    st.text(max_size=3),
+    st.just("complete"),
 )
 JUNK = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
 )
 
 
@@ -54,7 +66,11 @@ def places_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         children = list(value.items())
     elif isinstance(value, list):
         children = list(enumerate(value))
-    return [found for key, child in children for found in [(*path, key), *places_in(child, (*path, key))]]
+    return [
+        found
+        for key, child in children
+        for found in [(*path, key), *places_in(child, (*path, key))]
+    ]
 
 
 def change(value: Any, path: tuple[Any, ...], junk: Any, remove: bool) -> Any:
@@ -112,7 +128,9 @@ ODD_VALUES: list[Any] = [
 
 
 def mutate(value: Any, chance: random.Random) -> Any:
-    """A copy with one to three places changed: another value or type, a member lost, renamed or added."""
+    """A copy with one to three places changed: another value or type, a member lost, renamed or
+    added.
+    """
     result = copy.deepcopy(value)
     for _ in range(chance.randint(1, 3)):
         places = places_in(result)
@@ -153,13 +171,27 @@ SMALL_SCHEMAS = [
     {"minimum": 0, "exclusiveMinimum": -1},
     {"properties": {"a": {"type": "string"}}, "additionalProperties": False},
     {"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": {"type": "number"}},
-    {"items": {"$ref": "#/$defs/x"}, "$defs": {"x": {"items": {"$ref": "#/$defs/x"}, "type": ["array", "string"]}}},
+    {
+        "items": {"$ref": "#/$defs/x"},
+        "$defs": {"x": {"items": {"$ref": "#/$defs/x"}, "type": ["array", "string"]}},
+    },
     {"patternProperties": {"^a": {"type": "string"}, "b$": True}, "additionalProperties": False},
     {"required": ["a"], "properties": {"a": True, "c": False}},
     {"required": ["a"], "properties": {"a": {"type": ["null", "string"]}}},
-    {"required": ["a"], "properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "object"}}},
-    {"$ref": "#/$defs/x", "maxLength": 1, "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"type": ["string", "array"]}}},
-    {"$defs": {"x": {"properties": {"a": {"$ref": "#/$defs/x"}}, "required": ["a"]}}, "$ref": "#/$defs/x"},
+    {
+        "required": ["a"],
+        "properties": {"a": {"$ref": "#/$defs/x"}},
+        "$defs": {"x": {"type": "object"}},
+    },
+    {
+        "$ref": "#/$defs/x",
+        "maxLength": 1,
+        "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"type": ["string", "array"]}},
+    },
+    {
+        "$defs": {"x": {"properties": {"a": {"$ref": "#/$defs/x"}}, "required": ["a"]}},
+        "$ref": "#/$defs/x",
+    },
     {"type": ["integer", "array"], "minimum": 0, "items": {"type": "integer"}},
     {"type": "number", "enum": ["a"]},
     {"type": ["string", "number"], "enum": ["complete", ""], "minLength": 1},
@@ -180,13 +212,21 @@ SMALL_SCHEMAS = [
 @pytest.mark.parametrize("document", SMALL_SCHEMAS, ids=json.dumps)
 @examples(60)
 @given(value=JUNK)
-def test_a_keyword_is_never_judged_more_kindly_than_by_jsonschema(document: dict[str, Any], value: Any) -> None:
+def test_a_keyword_is_never_judged_more_kindly_than_by_jsonschema(
+    document: dict[str, Any], value: Any
+) -> None:
     schema = load_schema(json.dumps(document))
     if is_surely_valid(schema, value):
         assert Draft202012Validator(document).is_valid(value)
 
 
-HOSTILE = ["'); import os; os.abort()  # \\n", '"); import os; os.abort()', "\n    import os; os.abort()", "{0}", "\\"]
+HOSTILE = [
+    "'); import os; os.abort()  # \\n",
+    '"); import os; os.abort()',
+    "\n    import os; os.abort()",
+    "{0}",
+    "\\",
+]
 
 
 @rows("text", HOSTILE)
@@ -200,7 +240,9 @@ def test_text_in_a_schema_is_never_run(text: str) -> None:
     assert not is_surely_valid(load_schema(json.dumps(document)), {text: "x"})
 
 
-def test_a_schema_that_is_nested_deeply_is_checked_and_one_deeper_than_python_goes_is_never_sure() -> None:
+def test_a_schema_that_is_nested_deeply_is_checked_and_one_deeper_than_python_goes_is_never_sure() -> (
+    None
+):
     inner: dict[str, Any] = {"type": "null"}
     for _ in range(60):
         inner = {"items": inner}
@@ -216,7 +258,8 @@ def test_an_unknown_keyword_is_never_sure() -> None:
 
 def test_annotations_do_not_matter() -> None:
     assert is_surely_valid(
-        load_schema('{"title": "t", "x-merge": {"strategy": "set"}, "format": "date-time"}'), "no date"
+        load_schema('{"title": "t", "x-merge": {"strategy": "set"}, "format": "date-time"}'),
+        "no date",
     )
 
 
@@ -230,7 +273,9 @@ def test_every_missing_field_is_named() -> None:
 
 def test_places_are_json_pointers() -> None:
     found = explain(SCHEMA, checkpoint(cost={"by_phase": {"a/b~c": -1}}))
-    assert [(each.where, each.keyword, each.value) for each in found] == [("/cost/by_phase/a~1b~0c", "minimum", -1)]
+    assert [(each.where, each.keyword, each.value) for each in found] == [
+        ("/cost/by_phase/a~1b~0c", "minimum", -1)
+    ]
 
 
 def test_a_definition_that_is_nothing_but_itself_is_not_sure() -> None:
@@ -248,9 +293,16 @@ def test_of_a_document_with_endless_errors_the_first_are_explained() -> None:
 def test_what_is_explained_is_what_jsonschema_finds(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(places_in(FULL)))
     value = change(FULL, path, data.draw(JUNK), data.draw(st.booleans()))
-    expected = {(*error.absolute_path,) for error in VALIDATOR.iter_errors(value) if error.validator != "required"}
+    expected = {
+        (*error.absolute_path,)
+        for error in VALIDATOR.iter_errors(value)
+        if error.validator != "required"
+    }
     found = {one.where for one in explain(SCHEMA, value) if one.keyword != "required"}
-    assert found == {"".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in path) for path in expected}
+    assert found == {
+        "".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in path)
+        for path in expected
+    }
 
 
 @rows(
@@ -258,14 +310,24 @@ def test_what_is_explained_is_what_jsonschema_finds(data: st.DataObject) -> None
     [
         ({"items": False}, [1, 2], [""]),
         ({"items": True}, [1], []),
-        ({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, ["a", 1, "b"], ["/2"]),
+        (
+            {"prefixItems": [{"type": "string"}], "items": {"type": "integer"}},
+            ["a", 1, "b"],
+            ["/2"],
+        ),
         ({"prefixItems": [{"type": "string"}], "items": False}, ["a", 1], [""]),
         ({"items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, ["a", None, 3], ["/2"]),
-        ({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"items": {"const": 1}}}}, [[1], [1, 2]], ["/1/1"]),
+        (
+            {"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"items": {"const": 1}}}},
+            [[1], [1, 2]],
+            ["/1/1"],
+        ),
         ({"items": {"type": "string"}}, "text", []),
     ],
 )
-def test_items_of_every_form_are_explained(schema: dict[str, Any], value: Any, wheres: list[str]) -> None:
+def test_items_of_every_form_are_explained(
+    schema: dict[str, Any], value: Any, wheres: list[str]
+) -> None:
     assert [one.where for one in explain(Schema(lambda: schema), value)] == wheres
 
 
@@ -278,7 +340,10 @@ def test_items_that_are_right_are_not_shown_to_jsonschema() -> None:
                 calls.append(frame.f_code.co_name)
 
         row = {"id": "a", "label": "x", "status": "complete"}
-        value = checkpoint(progress_table=[row] * rows + [{**row, "status": "odd"}], next_actions=["a"] * rows + [3])
+        value = checkpoint(
+            progress_table=[row] * rows + [{**row, "status": "odd"}],
+            next_actions=["a"] * rows + [3],
+        )
         sys.setprofile(note)
         try:
             assert len(explain(SCHEMA, value)) == 2

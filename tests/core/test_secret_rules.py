@@ -7,8 +7,8 @@ from checkpoint_git.core.untrusted_text import may_hold_secret
 L = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"  # 32 letters and digits
 H = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"  # 32 hexadecimal digits
 
-# name -> (how a token begins, how it goes on, what is none). Put together at run time, so that no scanner takes this
-# file for a leak.
+# name -> (how a token begins, how it goes on, what is none). Put together at run time, so that no
+# scanner takes this file for a leak.
 EXAMPLES: dict[str, tuple[str, str, str]] = {
     "GitHub token": ("gh", f"p_{L}aB12", "ghp_short"),
     "GitHub fine-grained token": ("github", f"_pat_{L}", "github_pat_ is how they begin"),
@@ -23,7 +23,11 @@ EXAMPLES: dict[str, tuple[str, str, str]] = {
         f"ack.com/services/T01234567/B01234567/{L[:24]}",
         "hooks.slack.com/services",
     ),
-    "Discord webhook": ("disc", f"ord.com/api/webhooks/123456789012345678/{L}{L}", "discord.com/api/webhooks/123"),
+    "Discord webhook": (
+        "disc",
+        f"ord.com/api/webhooks/123456789012345678/{L}{L}",
+        "discord.com/api/webhooks/123",
+    ),
     "Discord bot token": ("MT", f"A{L[:23]}.{L[:6]}.{L}", "MTA is a station. MTBF.is.a-figure"),
     "Stripe key": ("sk", f"_live_{L[:24]}", "sk_live_x"),
     "OpenAI or Anthropic key": ("sk", f"-{L}", "sk-learn, task-management-of-a-large-team"),
@@ -71,7 +75,9 @@ EXAMPLES: dict[str, tuple[str, str, str]] = {
 
 def test_every_rule_has_its_examples_and_a_source() -> None:
     assert list(EXAMPLES) == [rule.name for rule in RULES]
-    assert [rule.name for rule in RULES if not rule.source.startswith(("gitleaks: ", "https://"))] == []
+    assert [
+        rule.name for rule in RULES if not rule.source.startswith(("gitleaks: ", "https://"))
+    ] == []
 
 
 def test_every_rule_finds_its_token_and_no_more() -> None:
@@ -91,7 +97,11 @@ def test_every_token_is_suspected_found_and_hidden() -> None:
     for name, (begin, rest, _) in EXAMPLES.items():
         text = f"use {begin}{rest}, then go on"
         shown = hide_tokens(text)
-        if not (may_hold_secret(text.encode()) and holds_secret(text)) or rest in shown or HIDDEN not in shown:
+        if (
+            not (may_hold_secret(text.encode()) and holds_secret(text))
+            or rest in shown
+            or HIDDEN not in shown
+        ):
             wrong.append(name)
     assert wrong == []
 

@@ -33,7 +33,22 @@ def test_a_long_text_is_cut_with_a_sign() -> None:
     assert shorten("abcdef", 6) == "abcdef"
 
 
-@rows("text", ["build", "a b", "$(reboot)", "`id`", "a;id", "two words; $(x)", "it's", "a&b", "größe", "a\nb", ""])
+@rows(
+    "text",
+    [
+        "build",
+        "a b",
+        "$(reboot)",
+        "`id`",
+        "a;id",
+        "two words; $(x)",
+        "it's",
+        "a&b",
+        "größe",
+        "a\nb",
+        "",
+    ],
+)
 def test_a_strangers_name_in_a_command_stays_one_word(text: str) -> None:
     assert shlex.split(f"checkpoint show {quote_word(text)}") == ["checkpoint", "show", text]
 

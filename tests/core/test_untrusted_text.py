@@ -8,7 +8,21 @@ from tests.support.rows import rows
 
 TEXTS = st.text() | st.lists(
     st.sampled_from(
-        ["<", ">", "/", "|", "\n", "\r", "\x1b[2J", "\u202e", "\u200b", "\U000e0041", CLOSING, OPENING, "a "]
+        [
+            "<",
+            ">",
+            "/",
+            "|",
+            "\n",
+            "\r",
+            "\x1b[2J",
+            "\u202e",
+            "\u200b",
+            "\U000e0041",
+            CLOSING,
+            OPENING,
+            "a ",
+        ]
     )
 ).map("".join)
 

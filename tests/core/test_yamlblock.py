@@ -52,7 +52,23 @@ NASTY = [
         "=",
         "<<",
     ),
-    *("1", "-1", "1.5", "1e3", "0x1f", "0o7", "010", "1_000", "1:20", ".inf", ".nan", "0b11", "12e4567", "0b1a", "---"),
+    *(
+        "1",
+        "-1",
+        "1.5",
+        "1e3",
+        "0x1f",
+        "0o7",
+        "010",
+        "1_000",
+        "1:20",
+        ".inf",
+        ".nan",
+        "0b11",
+        "12e4567",
+        "0b1a",
+        "---",
+    ),
     *(
         "...",
         "2026-01-01",
@@ -67,11 +83,24 @@ NASTY = [
         "ä",
         "😀",
     ),
-    *("https://example.org/a/b?c=d#e", "C:\\x", "a\\nb", "x" * 2000, "/", "a/b", "_", "a'b\"c", "\ufeff", "yes/no"),
+    *(
+        "https://example.org/a/b?c=d#e",
+        "C:\\x",
+        "a\\nb",
+        "x" * 2000,
+        "/",
+        "a/b",
+        "_",
+        "a'b\"c",
+        "\ufeff",
+        "yes/no",
+    ),
 ]
 LETTERS = st.characters(exclude_categories=["Cs"])
 TEXTS = st.one_of(
-    st.sampled_from(NASTY), st.text(LETTERS, max_size=12), st.from_regex(r"[a-z0-9_./:-]{1,12}", fullmatch=True)
+    st.sampled_from(NASTY),
+    st.text(LETTERS, max_size=12),
+    st.from_regex(r"[a-z0-9_./:-]{1,12}", fullmatch=True),
 )
 KEYS = TEXTS.filter(lambda text: len(key_text(text)) <= MAX_KEY)
 SCALARS = st.one_of(TEXTS, st.integers(0, 10**17))

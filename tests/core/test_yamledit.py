@@ -47,7 +47,12 @@ flow: {a: 1, b: []}
         (("sessions", 2, "completed"), "new", "second\n", "second\n- completed: new\n"),
         (("resume", "context_files"), ["a.py", "c.py"], "- b.py", "- c.py"),
         (("resume", "context_files"), ["a.py"], "      - b.py\n", ""),
-        (("resume", "context_files"), ["a.py", "b.py", "d.py"], "- b.py\n", "- b.py\n      - d.py\n"),
+        (
+            ("resume", "context_files"),
+            ["a.py", "b.py", "d.py"],
+            "- b.py\n",
+            "- b.py\n      - d.py\n",
+        ),
         (("flow", "c"), "x", "b: []}", 'b: [], c: "x"}'),
         (("flow", "b"), ["x"], "b: []", 'b: ["x"]'),
         (("fresh", "deep"), "x", "b: []}\n", "b: []}\nfresh:\n  deep: x\n"),
@@ -59,7 +64,18 @@ def test_one_value_changes_and_every_other_byte_stays(
     assert set_values(TEXT, {path: value}) == TEXT.replace(before, after, 1)
 
 
-@rows("text", ["", "# only a remark\n", "a: 1", "active: {}\n", "active:\n", "active: null\n", "sessions: []\n"])
+@rows(
+    "text",
+    [
+        "",
+        "# only a remark\n",
+        "a: 1",
+        "active: {}\n",
+        "active:\n",
+        "active: null\n",
+        "sessions: []\n",
+    ],
+)
 def test_what_is_missing_is_made(text: str) -> None:
     changes: dict[tuple[str | int, ...], str | list[str]] = {
         ("active", "phase"): "p",
@@ -77,8 +93,15 @@ def test_a_place_of_another_form_is_refused(path: tuple[str | int, ...]) -> None
         set_values(TEXT, {path: "x"})
 
 
-@given(st.text(), st.sampled_from([("active", "initiative"), ("active", "milestone"), ("active", "phase"), ("n", "m")]))
-def test_any_text_is_written_so_that_it_is_read_or_refused(value: str, path: tuple[str | int, ...]) -> None:
+@given(
+    st.text(),
+    st.sampled_from(
+        [("active", "initiative"), ("active", "milestone"), ("active", "phase"), ("n", "m")]
+    ),
+)
+def test_any_text_is_written_so_that_it_is_read_or_refused(
+    value: str, path: tuple[str | int, ...]
+) -> None:
     try:
         changed = load(set_values(TEXT, {path: value}))
     except CheckpointError:

@@ -33,7 +33,10 @@ REFUSED = {
     "a-tab": ("a:\n\tb: 1\n", "yaml/syntax"),
     "a-long-number": ("a: 1" + "0" * 5000 + "\n", "yaml/syntax"),
     "a-long-base-60": ("a: 1" + ":1" * 100_000 + "\n", "yaml/syntax"),
-    "conflict-markers": ("<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n", "yaml/conflict-markers"),
+    "conflict-markers": (
+        "<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n",
+        "yaml/conflict-markers",
+    ),
     "many-brackets": ("[" * 200_000, "yaml/too-deep"),
     "many-dashes": ("- " * 200_000, "yaml/too-deep"),
     "many-braces": ("{a: " * 100_000, "yaml/too-deep"),
@@ -50,7 +53,11 @@ def test_what_is_dangerous_or_unclear_is_refused(text: str, code: str) -> None:
 
 @pytest.mark.parametrize(
     ("data", "code"),
-    [(b"a: \xff\n", "yaml/not-utf8"), (b"a: \0\n", "yaml/syntax"), (b"a" * (MAX_BYTES + 1), "yaml/too-large")],
+    [
+        (b"a: \xff\n", "yaml/not-utf8"),
+        (b"a: \0\n", "yaml/syntax"),
+        (b"a" * (MAX_BYTES + 1), "yaml/too-large"),
+    ],
 )
 def test_bytes_that_are_no_bounded_text_are_refused(data: bytes, code: str) -> None:
     with pytest.raises(YamlTextError) as caught:
@@ -58,7 +65,9 @@ def test_bytes_that_are_no_bounded_text_are_refused(data: bytes, code: str) -> N
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("text", ["2026-03-02", "2026-03-02T09:30:00Z", "2026-03-02 09:30:00.5 +01:00"])
+@pytest.mark.parametrize(
+    "text", ["2026-03-02", "2026-03-02T09:30:00Z", "2026-03-02 09:30:00.5 +01:00"]
+)
 def test_instants_stay_texts(text: str) -> None:
     assert load(f"a: {text}\n") == {"a": text}
 
@@ -88,7 +97,13 @@ def test_a_mistake_is_told_with_its_line_and_column() -> None:
 
 def test_values_are_found_in_the_text() -> None:
     text = "a: 1\nb:\n  c:\n  - x\n  - y\n"
-    assert locate_all(text, ["/a", "/b/c", "/b/c/1", "/b/d", ""]) == [(1, 1), (3, 3), (5, 5), (2, 1), (1, 1)]
+    assert locate_all(text, ["/a", "/b/c", "/b/c/1", "/b/d", ""]) == [
+        (1, 1),
+        (3, 3),
+        (5, 5),
+        (2, 1),
+        (1, 1),
+    ]
 
 
 @given(st.text(max_size=60))
@@ -97,7 +112,9 @@ def test_any_text_gives_a_value_or_the_one_error(text: str) -> None:
         load(text)
 
 
-def test_without_the_library_s_c_part_the_answers_are_the_same(repo: GitRepo, tmp_path: Path) -> None:
+def test_without_the_library_s_c_part_the_answers_are_the_same(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     program = (
         "import yaml, sys; vars(yaml).pop('CSafeLoader', None)\n"
         "from checkpoint_git.core.yamltext import *\n"

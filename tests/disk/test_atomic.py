@@ -55,7 +55,10 @@ def test_only_what_is_as_it_was_read_is_replaced_or_removed(tmp_path: Path) -> N
         atomic.remove_known(str(path), b"one")
     assert path.read_bytes() == b"two"
     atomic.remove_known(str(path), b"two")
-    for change in (atomic.remove_known, lambda gone, known: atomic.replace_known(gone, known, b"three")):
+    for change in (
+        atomic.remove_known,
+        lambda gone, known: atomic.replace_known(gone, known, b"three"),
+    ):
         with pytest.raises(CheckpointError, match="was changed"):
             change(str(path), b"two")
     assert names_in(tmp_path) == []
@@ -86,7 +89,9 @@ def test_a_missing_folder_is_an_error_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_the_old_content_and_no_scrap(tmp_path: Path) -> None:
-    """A limit on file sizes in a child process stands for the full disk: the write fails half-way."""
+    """A limit on file sizes in a child process stands for the full disk: the write fails
+    half-way.
+    """
     path = tmp_path / "a.json"
     path.write_bytes(b"old")
     script = (
@@ -97,7 +102,9 @@ def test_a_full_disk_leaves_the_old_content_and_no_scrap(tmp_path: Path) -> None
         "try:\n    write_file(sys.argv[1], b'x' * 5000)\n"
         "except CheckpointError as error:\n    print(error.message, '|', error.hint)\n    sys.exit(2)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2, done.stderr
     assert "file sizes" in done.stdout
     assert path.read_bytes() == b"old"
@@ -109,7 +116,9 @@ def test_a_really_full_disk_is_named_as_such(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode != 0:
         pytest.skip("this machine does not let us mount a small file system")
@@ -152,11 +161,17 @@ def test_scraps_of_dead_writers_are_cleared_and_those_of_living_ones_stay(tmp_pa
     (tmp_path / "a.json").write_bytes(b"")
     atomic.remove_stray_files(str(tmp_path / "missing"))
     atomic.remove_stray_files(str(tmp_path))
-    assert names_in(tmp_path) == [f".a.json.{os.getpid()}-0a1b2c3d.tmp", ".somebody-elses.tmp", "a.json"]
+    assert names_in(tmp_path) == [
+        f".a.json.{os.getpid()}-0a1b2c3d.tmp",
+        ".somebody-elses.tmp",
+        "a.json",
+    ]
 
 
 @pytest.mark.parametrize("write", [atomic.write_file, atomic.create_file])
-def test_a_write_clears_what_a_killed_one_left_beside_it(tmp_path: Path, write: Callable[[str, bytes], object]) -> None:
+def test_a_write_clears_what_a_killed_one_left_beside_it(
+    tmp_path: Path, write: Callable[[str, bytes], object]
+) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     (tmp_path / f".other.json.{dead.pid}-0a1b2c3d.tmp").write_bytes(b"half")
@@ -164,7 +179,9 @@ def test_a_write_clears_what_a_killed_one_left_beside_it(tmp_path: Path, write: 
     assert names_in(tmp_path) == ["a.json"]
 
 
-def test_every_new_folder_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_new_folder_survives_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flushed: list[str] = []
     monkeypatch.setattr(atomic, "sync_folder", flushed.append)
     atomic.make_folder(str(tmp_path / "a/b/c"))
@@ -229,7 +246,9 @@ def test_a_new_folder_has_the_first_free_name_and_survives_a_loss_of_power(
         atomic.make_new_folder(str(tmp_path), ["a", "b"])
 
 
-def test_every_change_of_a_folder_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_change_of_a_folder_survives_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flushed: list[str] = []
     monkeypatch.setattr(atomic, "sync_folder", flushed.append)
     path = str(tmp_path / "a")
@@ -250,7 +269,9 @@ def test_copies_beside_a_file_are_numbered_from_the_second(tmp_path: Path) -> No
     ]
 
 
-def test_a_folder_that_another_process_makes_meanwhile_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_another_process_makes_meanwhile_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make = os.makedirs
 
     def make_late(path: str, mode: int, exist_ok: bool) -> None:

@@ -9,7 +9,11 @@ from checkpoint_git.disk.backup import Copy, write_backup
 
 
 def test_copies_lie_under_their_names_and_only_their_owner_reads_them(tmp_path: Path) -> None:
-    folder = Path(write_backup(str(tmp_path), "20260302T120000Z", [Copy("a/b.json", b"\xff1"), Copy("c", b"")]))
+    folder = Path(
+        write_backup(
+            str(tmp_path), "20260302T120000Z", [Copy("a/b.json", b"\xff1"), Copy("c", b"")]
+        )
+    )
     assert folder == tmp_path / "checkpoint/backups/20260302T120000Z"
     assert (folder / "a/b.json").read_bytes() == b"\xff1"
     assert (folder / "c").stat().st_mode & 0o777 == 0o600
@@ -49,5 +53,7 @@ def test_a_backup_is_never_finished_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/.a.4194305-00000000.tmp").write_bytes(b"")
     (tmp_path / "checkpoint/backups/9").symlink_to(tmp_path / "elsewhere")
-    assert write_backup(str(tmp_path), "1", [Copy("a", b"1")]) == str(tmp_path / "checkpoint/backups/1")
+    assert write_backup(str(tmp_path), "1", [Copy("a", b"1")]) == str(
+        tmp_path / "checkpoint/backups/1"
+    )
     assert len(list((tmp_path / "elsewhere").iterdir())) == 1

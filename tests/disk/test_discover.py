@@ -28,7 +28,9 @@ def test_the_nearest_folder_upward_is_found(repo: GitRepo) -> None:
     repo.write("packages/api/.checkpoints/README.md", "inner")
     repo.write("packages/api/src/deep/file.py", "")
     repo.write("packages/web/file.py", "")
-    assert find_place(str(repo.path / "packages/api/src/deep")).root == str(repo.path / "packages/api")
+    assert find_place(str(repo.path / "packages/api/src/deep")).root == str(
+        repo.path / "packages/api"
+    )
     assert find_place(str(repo.path / "packages/web")).root == str(repo.path)
 
 
@@ -114,8 +116,28 @@ def test_the_first_link_on_the_way_is_found(tmp_path: Path) -> None:
 @rows(
     "name",
     [
-        *(".git", ".GIT", ".Git", "git~1", "GIT~1", "git~12", ".git.", ".git ", ".git . ", "git~1.", ".git::$DATA"),
-        *(".git::$INDEX_ALLOCATION", ".git:x", ".g\u200cit", "\ufeff.git", ".gi\u206ft", ".git\\hooks", "git~1\\x"),
+        *(
+            ".git",
+            ".GIT",
+            ".Git",
+            "git~1",
+            "GIT~1",
+            "git~12",
+            ".git.",
+            ".git ",
+            ".git . ",
+            "git~1.",
+            ".git::$DATA",
+        ),
+        *(
+            ".git::$INDEX_ALLOCATION",
+            ".git:x",
+            ".g\u200cit",
+            "\ufeff.git",
+            ".gi\u206ft",
+            ".git\\hooks",
+            "git~1\\x",
+        ),
     ],
 )
 def test_git_is_known_in_any_spelling(name: str) -> None:
@@ -130,7 +152,9 @@ def test_a_name_like_gits_is_an_ordinary_one(name: str) -> None:
     check_way(f"a/{name}/b", "/nowhere")
 
 
-def test_a_new_place_is_the_repository_root_else_the_folder_itself(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_new_place_is_the_repository_root_else_the_folder_itself(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     (repo.path / "deep/er").mkdir(parents=True)
     (tmp_path / "plain").mkdir()
     assert plan_place(str(repo.path / "deep/er")).root == str(repo.path)
@@ -196,14 +220,17 @@ def test_a_path_is_below_a_root_however_the_root_is_spelled(tmp_path: Path) -> N
             root, path = str(tmp_path / name), str(tmp_path / spelled)
             assert path_below(root, path) == ""
             assert path_below(root, f"{path}/a/new") == "a/new"
-            assert path_below(root, f"{path}/loop/a") == "loop/a"  # which is refused later: it is behind a link
+            # which is refused later: it is behind a link
+            assert path_below(root, f"{path}/loop/a") == "loop/a"
         assert path_below(root, f"{root}s/a") is None
         assert path_below(root, str(tmp_path)) is None
     assert path_below(str(tmp_path / "real/a"), str(tmp_path / "link/loop/a/b")) == "b"
     assert path_below("/", "/a") == "a"
 
 
-def test_other_work_trees_are_known_by_their_branch_if_they_have_checkpoints(repo: GitRepo, tmp_path: Path) -> None:
+def test_other_work_trees_are_known_by_their_branch_if_they_have_checkpoints(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     repo.write("sub/.checkpoints/README.md", "")
     repo.commit()
     for name in ("side", "empty"):

@@ -1,4 +1,6 @@
-"""What a user is told of a package that is not installed beside us, by the way that we were installed."""
+"""What a user is told of a package that is not installed beside us, by the way that we were
+installed.
+"""
 
 import shlex
 import sys
@@ -15,14 +17,22 @@ from checkpoint_git.version import __version__
 from tests.support.rows import rows
 
 
-def test_by_pip_it_is_this_interpreters_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_by_pip_it_is_this_interpreters_pip(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(sys, "executable", "/an environment/bin/python")
     monkeypatch.setattr(installation, "find_spec", lambda name: object())
     error = find_missing(ModuleNotFoundError("x", name="git.repo"))
     assert error
     assert error.message == "the Python package GitPython is not installed"
-    assert shlex.split(str(error.hint)) == ["/an environment/bin/python", "-m", "pip", "install", "GitPython"]
+    assert shlex.split(str(error.hint)) == [
+        "/an environment/bin/python",
+        "-m",
+        "pip",
+        "install",
+        "GitPython",
+    ]
 
 
 def test_an_environment_of_uvs_has_no_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -30,10 +40,19 @@ def test_an_environment_of_uvs_has_no_pip(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(installation, "find_spec", lambda name: None)
     error = find_missing(ModuleNotFoundError("x", name="yaml"))
     assert error
-    assert shlex.split(str(error.hint)) == ["uv", "pip", "install", "--python", sys.executable, "PyYAML"]
+    assert shlex.split(str(error.hint)) == [
+        "uv",
+        "pip",
+        "install",
+        "--python",
+        sys.executable,
+        "PyYAML",
+    ]
 
 
-def test_an_environment_of_pipx_is_pipxs_to_change(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_environment_of_pipx_is_pipxs_to_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "pipx_metadata.json").write_text("{}")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     error = find_missing(ModuleNotFoundError("x", name="mcp_types"))
@@ -53,7 +72,12 @@ ORIGINS = {
     ("prefix", "start"), [("archive-v0/x", ["uvx", "--from"]), ("pipx", ["pipx", "run", "--spec"])]
 )
 def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
-    source: str, recorded: str | None, prefix: str, start: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    source: str,
+    recorded: str | None,
+    prefix: str,
+    start: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     packages = tmp_path / prefix / "packages"
     beside = packages / f"checkpoint_git-{__version__}.dist-info"
@@ -65,7 +89,9 @@ def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
     if recorded:
         (beside / "direct_url.json").write_text(recorded)
     monkeypatch.setattr(sys, "prefix", str(tmp_path / prefix))
-    monkeypatch.setattr(installation, "__file__", str(packages / "checkpoint_git/disk/installation.py"))
+    monkeypatch.setattr(
+        installation, "__file__", str(packages / "checkpoint_git/disk/installation.py")
+    )
     error = find_missing(ModuleNotFoundError("x", name="mcp"), ["mcp", "--read-only"])
     assert error
     needed = "checkpoint-git[mcp]" + (f" @ {source}" if recorded else "")
@@ -109,7 +135,9 @@ PINNED = {
 def test_a_job_installs_what_this_was_installed_from(
     recorded: str | None, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installation, "__file__", str(tmp_path / "checkpoint_git/disk/installation.py"))
+    monkeypatch.setattr(
+        installation, "__file__", str(tmp_path / "checkpoint_git/disk/installation.py")
+    )
     beside = tmp_path / f"checkpoint_git-{__version__}.dist-info"
     beside.mkdir(exist_ok=True)
     (beside / "direct_url.json").unlink(missing_ok=True)
@@ -122,5 +150,7 @@ def test_from_a_checkout_no_job_installs_a_bare_name() -> None:
     assert find_pinned_source() == ""
     for forge in FORGES:
         for data in forge_files(forge, "main", "1.2.3", find_pinned_source()).values():
-            lines = [line for line in data.decode().splitlines() if not line.lstrip().startswith("#")]
+            lines = [
+                line for line in data.decode().splitlines() if not line.lstrip().startswith("#")
+            ]
             assert "checkpoint-git==" not in "\n".join(lines)

@@ -28,7 +28,9 @@ def plant(git_dir: Path, names: set[str]) -> None:
 def test_every_cache_is_found_and_no_state(tmp_path: Path) -> None:
     plant(tmp_path, CACHES | STATE)
     found = find_leftovers([str(tmp_path), str(tmp_path)])
-    assert sorted(leftover.name for leftover in found) == sorted(f"checkpoint/{name}" for name in CACHES)
+    assert sorted(leftover.name for leftover in found) == sorted(
+        f"checkpoint/{name}" for name in CACHES
+    )
     assert all(Path(leftover.path) == tmp_path / leftover.name for leftover in found)
 
 
@@ -43,7 +45,12 @@ def test_links_are_found_themselves_and_never_followed(tmp_path: Path) -> None:
     for name in ("history", "merges", "primed.json"):
         (git_dir / "checkpoint" / name).symlink_to(other / "checkpoint" / name)
     (git_dir / "checkpoint" / "history.sqlite").symlink_to(tmp_path / "nowhere")
-    names = ["checkpoint/history", "checkpoint/history.sqlite", "checkpoint/merges", "checkpoint/primed.json"]
+    names = [
+        "checkpoint/history",
+        "checkpoint/history.sqlite",
+        "checkpoint/merges",
+        "checkpoint/primed.json",
+    ]
     assert sorted(leftover.name for leftover in find_leftovers([str(git_dir)])) == names
 
     linked = tmp_path / "linked"

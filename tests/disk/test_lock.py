@@ -24,7 +24,9 @@ HOLDER = (
 
 
 def start_holder(path: Path) -> "subprocess.Popen[str]":
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True
+    )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     return holder
@@ -47,7 +49,11 @@ def test_a_second_process_waits_and_then_says_who_is_in_the_way(tmp_path: Path) 
 
 def test_a_passing_lock_keeps_others_out_and_is_gone_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with hold_passing_lock(str(path)), pytest.raises(CheckpointError), hold_passing_lock(str(path), 0.1):
+    with (
+        hold_passing_lock(str(path)),
+        pytest.raises(CheckpointError),
+        hold_passing_lock(str(path), 0.1),
+    ):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -69,7 +75,10 @@ def test_the_end_of_the_block_releases_the_lock(tmp_path: Path) -> None:
 
 def test_a_lock_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(CheckpointError, match="could not be opened"), hold_lock(str(tmp_path / "lock"), 1):
+    with (
+        pytest.raises(CheckpointError, match="could not be opened"),
+        hold_lock(str(tmp_path / "lock"), 1),
+    ):
         pass
     assert not (tmp_path / "elsewhere").exists()
 
@@ -109,12 +118,16 @@ def test_who_waited_for_a_lock_that_was_removed_holds_the_new_one(tmp_path: Path
 
 
 def start_waiting(path: str) -> "subprocess.Popen[str]":
-    waiting = subprocess.Popen([sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True)
+    waiting = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True
+    )
     time.sleep(0.5)
     return waiting
 
 
-@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o600), (0o002, 0o660), (0o077, 0o600), (0o000, 0o666)])
+@pytest.mark.parametrize(
+    ("mask", "mode"), [(0o022, 0o600), (0o002, 0o660), (0o077, 0o600), (0o000, 0o666)]
+)
 def test_who_may_not_write_cannot_hold_the_lock(tmp_path: Path, mask: int, mode: int) -> None:
     before = os.umask(mask)
     try:
@@ -157,11 +170,17 @@ def test_a_turn_is_waited_for_and_never_in_the_way(tmp_path: Path) -> None:
     for nowhere in ("", str(tmp_path / "missing/lock"), "/dev/null/lock"):
         with hold_turn(nowhere, 5):
             pass
-    with hold_turn(str(tmp_path / "lock"), 5), pytest.raises(CheckpointError), hold_lock(str(tmp_path / "lock"), 0):
+    with (
+        hold_turn(str(tmp_path / "lock"), 5),
+        pytest.raises(CheckpointError),
+        hold_lock(str(tmp_path / "lock"), 0),
+    ):
         pass
 
 
-def test_a_turn_that_another_user_could_hold_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_that_another_user_could_hold_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with hold_lock(str(tmp_path / "lock")):
         monkeypatch.setattr(os, "getuid", lambda: os.stat(tmp_path).st_uid + 1)
         waited: list[str] = []

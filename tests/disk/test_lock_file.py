@@ -1,4 +1,6 @@
-"""Locks on file systems that grant every lock to everybody, or have none: the kernel's answer is replaced there."""
+"""Locks on file systems that grant every lock to everybody, or have none: the kernel's answer is
+replaced there.
+"""
 
 import os
 import signal
@@ -97,7 +99,9 @@ def just_created(lock_file: Path) -> None:
 
 @pytest.mark.usefixtures("grant_all")
 @pytest.mark.parametrize("write", [of_another_host, just_created])
-def test_an_owner_that_may_live_is_never_robbed(write: Callable[[Path], None], tmp_path: Path) -> None:
+def test_an_owner_that_may_live_is_never_robbed(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
     write(tmp_path / "lock.held")
     before = (tmp_path / "lock.held").read_bytes()
     with pytest.raises(CheckpointError, match="has held"), hold_lock(str(tmp_path / "lock"), 0.05):

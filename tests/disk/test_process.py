@@ -31,10 +31,14 @@ def test_a_process_is_running_until_it_ends() -> None:
 
 
 def test_a_process_of_the_same_id_that_started_at_another_time_is_another_one() -> None:
-    assert not any(process.is_running(text) for text in (f"{os.getpid()} 1", "x", "", "0", "-1", "0 1"))
+    assert not any(
+        process.is_running(text) for text in (f"{os.getpid()} 1", "x", "", "0", "-1", "0 1")
+    )
 
 
-def test_the_time_zone_and_language_do_not_change_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_zone_and_language_do_not_change_a_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = process._read(str(os.getpid()))
     monkeypatch.setenv("TZ", "Asia/Kathmandu")
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
@@ -54,11 +58,17 @@ def test_without_proc_the_process_of_a_named_session_is_unknown(source: str) -> 
         assert not process.is_session_running("a-session")
 
 
-def test_a_process_is_listed_with_its_words_and_where_it_can_be_known_its_environment(source: str) -> None:
+def test_a_process_is_listed_with_its_words_and_where_it_can_be_known_its_environment(
+    source: str,
+) -> None:
     with subprocess.Popen(["sleep", "61"], env={**os.environ, "MARK": "a=b"}) as started:
         try:
             for _ in range(1000):  # while it starts, the system shows no words
-                (found,) = [command for command in process.read_own_commands() if command.number == started.pid]
+                (found,) = [
+                    command
+                    for command in process.read_own_commands()
+                    if command.number == started.pid
+                ]
                 if any(found.words):
                     break
         finally:

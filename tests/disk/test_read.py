@@ -57,7 +57,9 @@ def test_what_is_no_file_is_never_waited_for(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
-    assert [error_of(tmp_path / name, tmp_path) for name in ("folder", "pipe", "link")] == [errno.EISDIR] * 3
+    assert [error_of(tmp_path / name, tmp_path) for name in ("folder", "pipe", "link")] == [
+        errno.EISDIR
+    ] * 3
 
 
 def test_a_socket_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +79,9 @@ def test_what_is_missing_says_so(tmp_path: Path) -> None:
     assert error_of(tmp_path / "nothing", tmp_path) == errno.ENOENT
 
 
-def test_a_file_is_read_where_there_is_one_and_neither_a_pipe_nor_an_endless_one(tmp_path: Path) -> None:
+def test_a_file_is_read_where_there_is_one_and_neither_a_pipe_nor_an_endless_one(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "file").write_bytes(b"a\r\n\xff")
     assert read_if_there(str(tmp_path / "file")) == b"a\r\n\xff"
     assert read_if_there(str(tmp_path / "nothing")) is None
@@ -92,7 +96,9 @@ def test_a_file_is_read_where_there_is_one_and_neither_a_pipe_nor_an_endless_one
 
 
 @pytest.mark.parametrize("opened", [open_plain, read_plain])
-def test_only_regular_files_are_opened_plainly(tmp_path: Path, opened: Callable[[str], object]) -> None:
+def test_only_regular_files_are_opened_plainly(
+    tmp_path: Path, opened: Callable[[str], object]
+) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(b"x")

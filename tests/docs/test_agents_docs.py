@@ -26,7 +26,12 @@ def test_the_example_of_prime_is_what_it_prints(repo: GitRepo) -> None:
     decisions = {"key_decisions": ["SQLite for storage", "Passkeys only"]}
     write(repo.path, "build", next_actions=["Write the notes API"], context_primer=decisions)
     row = {"label": "x", "status": "not_started"}
-    blocker = {"id": "b1", "description": "Which region?", "blocking": "staging", "proposed_resolution": "eu-west"}
+    blocker = {
+        "id": "b1",
+        "description": "Which region?",
+        "blocking": "staging",
+        "proposed_resolution": "eu-west",
+    }
     write(
         repo.path,
         "deploy",
@@ -34,7 +39,10 @@ def test_the_example_of_prime_is_what_it_prints(repo: GitRepo) -> None:
         step="staging",
         updated_at="2026-02-27T12:00:00Z",
         created_at="2026-02-27T12:00:00Z",
-        progress_table=[{"id": "a", "label": "x", "status": "complete"}, *({**row, "id": one} for one in "bcd")],
+        progress_table=[
+            {"id": "a", "label": "x", "status": "complete"},
+            *({**row, "id": one} for one in "bcd"),
+        ],
         blockers=[{**blocker, "needs": "user_decision"}],
         next_actions=[],
     )
@@ -52,7 +60,9 @@ def test_the_tables_name_every_place_and_event() -> None:
             assert f"`{path.removesuffix('SKILL.md')}`" in PAGE
         if agent.hooks:
             assert f"`{agent.hooks.path}`" in PAGE
-            assert [event for event in agent.hooks.events.values() if f"`{event}`" not in PAGE] == []
+            assert [
+                event for event in agent.hooks.events.values() if f"`{event}`" not in PAGE
+            ] == []
 
 
 def test_the_limits_on_the_page_are_those_in_force() -> None:

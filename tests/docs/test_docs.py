@@ -20,7 +20,15 @@ from tests.support.rows import rows
 PYTHON_EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHELL_EXAMPLE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONTINUED = re.compile(r"\\\n *")
-ON_THE_SITE = {"workflow", "pipeline", "yaml", "memory", "restore", "schema"}  # what the codes of these begin with
+# what the codes of these begin with
+ON_THE_SITE = {
+    "workflow",
+    "pipeline",
+    "yaml",
+    "memory",
+    "restore",
+    "schema",
+}
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -28,7 +36,11 @@ FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 def read_pages() -> dict[Path, str]:
     """The project's pages for people."""
-    files = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/internals").glob("*.md")]
+    files = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/internals").glob("*.md"),
+    ]
     return {file: file.read_text("utf-8") for file in files}
 
 
@@ -61,7 +73,9 @@ def is_there(file: Path, anchor: str) -> bool:
     if not anchor or not file.exists():
         return file.exists()
     headings = HEADING.findall(FENCED.sub("", file.read_text("utf-8")))
-    return anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return anchor in {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
+    }
 
 
 def read_examples() -> Iterator[tuple[str, str]]:
@@ -124,7 +138,9 @@ def find_fault(words: list[str]) -> str:
 
 
 def test_every_python_example_runs(repo: GitRepo) -> None:
-    examples = [example for text in read_pages().values() for example in PYTHON_EXAMPLE.findall(text)]
+    examples = [
+        example for text in read_pages().values() for example in PYTHON_EXAMPLE.findall(text)
+    ]
     assert len(examples) >= 3
     run_checkpoint("init", cwd=repo.path)
     for example in examples:

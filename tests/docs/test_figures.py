@@ -7,12 +7,18 @@ from benchmarks.figures import find_figures, list_pages, read_kept, renew, write
 from tests.support.rows import rows
 
 KEPT = read_kept()
-MARKED = [(page, *figure) for page in list_pages() for figure in find_figures(page.read_text("utf-8"))]
+MARKED = [
+    (page, *figure) for page in list_pages() for figure in find_figures(page.read_text("utf-8"))
+]
 
 
 @rows(("page", "key", "row", "kind", "shown"), MARKED)
-def test_a_marked_number_is_the_one_that_was_measured(page: Path, key: str, row: str, kind: str, shown: str) -> None:
-    assert write_number(KEPT, key, row, kind, shown) == shown, "python -m benchmarks.figures writes it anew"
+def test_a_marked_number_is_the_one_that_was_measured(
+    page: Path, key: str, row: str, kind: str, shown: str
+) -> None:
+    assert write_number(KEPT, key, row, kind, shown) == shown, (
+        "python -m benchmarks.figures writes it anew"
+    )
 
 
 def test_every_kept_figure_is_on_a_page() -> None:

@@ -1,4 +1,6 @@
-"""Nothing that we write installs our bare name from an index: whoever takes that name first would run there."""
+"""Nothing that we write installs our bare name from an index: whoever takes that name first would
+run there.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,12 +10,24 @@ from tests.architecture.imports import ROOT
 from tests.support.rows import rows
 
 _INSTALLER = r"\b(?:pip3?|pipx|uvx|uv(?: tool| pip)?)\b[^\n|;&]*"
-_OUR_NAME = r"""(?<![\w./@-])["']?checkpoint-git(?:\[[\w,]+\])?(?:[=<>~!]=?[\w.$@]+)?["']?(?![\w/.@-])"""
+_OUR_NAME = (
+    r"""(?<![\w./@-])["']?checkpoint-git(?:\[[\w,]+\])?(?:[=<>~!]=?[\w.$@]+)?["']?(?![\w/.@-])"""
+)
 _PINNED = r"checkpoint-git(?:\[[\w,]+\])?=="  # only an index knows versions
 _BARE = re.compile(f"{_INSTALLER}{_OUR_NAME}|{_PINNED}")
-# What acts on an environment of that name, and a list that its text says to make once the name is ours
+# What acts on an environment of that name, and a list that its text says to make once the name is
+# ours
 _FINE = re.compile(r"uninstall|pipx (?:upgrade|inject)|uv pip compile")
-_OURS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "action.yml", "docs", "hooks", "plugins", ".github")
+_OURS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "action.yml",
+    "docs",
+    "hooks",
+    "plugins",
+    ".github",
+)
 
 
 def find_bare_installs(text: str) -> list[str]:
@@ -44,7 +58,9 @@ def test_a_bare_install_is_seen(line: str, is_bare: bool) -> None:
 def list_texts() -> Iterator[Path]:
     for name in _OURS:
         path = ROOT / name
-        yield from [path] if path.is_file() else (found for found in path.rglob("*") if found.is_file())
+        yield from (
+            [path] if path.is_file() else (found for found in path.rglob("*") if found.is_file())
+        )
     yield from (ROOT / "checkpoint_git").rglob("*")
 
 
@@ -57,7 +73,10 @@ def test_nothing_that_we_write_installs_a_bare_name() -> None:
         if "_build" in path.parts:  # the site, which is made from what is read here
             continue
         read += 1
-        faults += [f"{path.relative_to(ROOT)}: {line.strip()}" for line in find_bare_installs(path.read_text("utf-8"))]
+        faults += [
+            f"{path.relative_to(ROOT)}: {line.strip()}"
+            for line in find_bare_installs(path.read_text("utf-8"))
+        ]
     assert read > 100
     assert faults == []
 
@@ -68,4 +87,7 @@ def test_a_list_of_hashes_is_made_only_once_the_name_is_ours() -> None:
             continue
         text = path.read_text("utf-8")
         for place in re.finditer("uv pip compile", text):
-            assert "Once checkpoint-git is on PyPI" in text[max(0, place.start() - 400) : place.start()], path
+            assert (
+                "Once checkpoint-git is on PyPI"
+                in text[max(0, place.start() - 400) : place.start()]
+            ), path

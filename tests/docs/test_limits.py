@@ -1,4 +1,6 @@
-"""Pages and printed texts have the numbers that the code has, and the site's page of limits has every one."""
+"""Pages and printed texts have the numbers that the code has, and the site's page of limits has
+every one.
+"""
 
 import re
 
@@ -61,7 +63,9 @@ SHOWN = re.findall(r"`([\w.]+)\.(\w+)` ([\d,.]*\d)", PAGE)
 SHOWN_LIMIT = re.compile(r"`[a-z_]+(?:\.[a-z_]+)*\.[A-Z_]+`")
 
 
-def test_a_limit_on_the_page_and_in_the_reference_has_the_number_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_on_the_page_and_in_the_reference_has_the_number_of_the_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     limits = read_limits()
     numbers = {f"{module}.{name}": write_number(limits[module][name]) for module, name, _ in SHOWN}
     assert len(SHOWN) > 30
@@ -71,7 +75,11 @@ def test_a_limit_on_the_page_and_in_the_reference_has_the_number_of_the_code(mon
     page = "\n".join(list_limits())
     assert sum(len(names) for names in limits.values()) > 150
     assert {"_LONGEST_REASON", "_LONGEST_BRANCH"} <= limits["git.remotes"].keys()
-    assert all(f"`{name}` {write_number(value)}" in page for names in limits.values() for name, value in names.items())
+    assert all(
+        f"`{name}` {write_number(value)}" in page
+        for names in limits.values()
+        for name, value in names.items()
+    )
 
 
 def test_no_other_page_repeats_the_limits() -> None:

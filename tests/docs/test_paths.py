@@ -7,7 +7,9 @@ import pytest
 from tests.architecture.imports import ROOT
 
 PAGES = ("docs/internals/architecture.md", "CONTRIBUTING.md")
-PATH = re.compile(r"(?<![\w/.-])((?:checkpoint_git|tests|docs|hooks|benchmarks|\.ci)/[\w./-]*|tools/[\w./-]+)")
+PATH = re.compile(
+    r"(?<![\w/.-])((?:checkpoint_git|tests|docs|hooks|benchmarks|\.ci)/[\w./-]*|tools/[\w./-]+)"
+)
 LAYER = re.compile(r"^  (\S.*?)  +\d  ", re.MULTILINE)
 PAGES_MADE = ("docs/_build/",)
 
@@ -21,7 +23,11 @@ def find_paths(text: str) -> list[str]:
 def test_every_path_that_is_named_exists(page: str) -> None:
     paths = find_paths((ROOT / page).read_text("utf-8"))
     assert len(paths) > 15
-    missing = [path for path in paths if not (ROOT / path).exists() and not (ROOT / "checkpoint_git" / path).exists()]
+    missing = [
+        path
+        for path in paths
+        if not (ROOT / path).exists() and not (ROOT / "checkpoint_git" / path).exists()
+    ]
     assert missing == []
 
 

@@ -17,7 +17,11 @@ EXAMPLE = re.compile(r"^```sh\n(.*?)^```\n(?:\n```json\n(.*?)^```\n)?", re.MULTI
 
 def without_chance(document: dict[str, Any]) -> dict[str, Any]:
     """The document without what differs from run to run, and what the page cuts short."""
-    return {key: value for key, value in document.items() if key not in ("correlation_id", "checkpoints")}
+    return {
+        key: value
+        for key, value in document.items()
+        if key not in ("correlation_id", "checkpoints")
+    }
 
 
 def test_every_example_runs_and_answers_as_shown(repo: GitRepo) -> None:
@@ -33,7 +37,10 @@ def test_every_example_runs_and_answers_as_shown(repo: GitRepo) -> None:
             assert without_chance(json.loads(done.stdout)) == without_chance(json.loads(shown))
     assert repo.git("config", "checkpoint.pipelineDir") == f"{repo.path}/pipeline"
     assert (repo.path / "checkpoint_manager.py").is_file()
-    records = Path(os.environ["HOME"]) / ".claude/checkpoints/PROJ-123/4fa2159f-9c61-5f8b-9ae5-28692b46cbd7"
+    records = (
+        Path(os.environ["HOME"])
+        / ".claude/checkpoints/PROJ-123/4fa2159f-9c61-5f8b-9ae5-28692b46cbd7"
+    )
     assert len(list(records.iterdir())) == 3
 
 

@@ -1,4 +1,6 @@
-"""Every promise in docs/promises.md names a test that is there, and can be broken as benchmarks/ says."""
+"""Every promise in docs/promises.md names a test that is there, and can be broken as benchmarks/
+says.
+"""
 
 import re
 
@@ -25,7 +27,9 @@ def test_a_promise_names_a_test_that_is_there(row: str) -> None:
 
 
 def count_places(change: Change) -> int:
-    """Return how often a file has the lines that the change replaces; 0 where there is no such file."""
+    """Return how often a file has the lines that the change replaces; 0 where there is no such
+    file.
+    """
     path = ROOT / change.path
     if not path.is_file():
         return 0

@@ -23,19 +23,25 @@ VARYING = re.compile(
 def read_printed() -> list[str]:
     printed = [text for texts in read_package_texts().values() for _, text in texts]
     printed += [file.read_text("utf-8") for file in (ROOT / "checkpoint_git").rglob("*.json")]
-    return printed + [file.read_text("utf-8") for file in (ROOT / "hooks").iterdir() if file.is_file()]
+    return printed + [
+        file.read_text("utf-8") for file in (ROOT / "hooks").iterdir() if file.is_file()
+    ]
 
 
 def find_unknown(message: str, printed: list[str]) -> list[str]:
     """The fixed words of a message that no text has."""
     fixed = [words.strip(' "') for words in VARYING.sub("\0", message).split("\0")]
-    return [words for words in fixed if len(words) > SHORTEST and not any(words in text for text in printed)]
+    return [
+        words
+        for words in fixed
+        if len(words) > SHORTEST and not any(words in text for text in printed)
+    ]
 
 
 def test_words_that_are_not_printed_are_found() -> None:
-    assert find_unknown("git does not run ... of our hooks, ever", ["git does not run ", " of our hooks"]) == [
-        "of our hooks, ever"
-    ]
+    assert find_unknown(
+        "git does not run ... of our hooks, ever", ["git does not run ", " of our hooks"]
+    ) == ["of our hooks, ever"]
 
 
 def test_the_page_explains_many_messages() -> None:

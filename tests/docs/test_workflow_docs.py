@@ -22,7 +22,9 @@ def test_the_example_runs_and_answers_as_shown(repo: GitRepo) -> None:
     for commands, shown in examples:
         done = repo.run("sh", "-c", commands, env=env)
         assert done.stderr == b""
-        assert INSTANT.sub("INSTANT", done.stdout.decode()) == INSTANT.sub("INSTANT", shown), commands
+        assert INSTANT.sub("INSTANT", done.stdout.decode()) == INSTANT.sub("INSTANT", shown), (
+            commands
+        )
 
 
 def test_every_verb_is_listed() -> None:
@@ -34,7 +36,9 @@ def test_every_verb_is_listed() -> None:
 
 def test_every_output_and_agent_of_the_table_is_named() -> None:
     for name, phase in TABLE.items():
-        for path in phase.outputs[:1] if name in ("ARCHITECTURE", "IMPLEMENTATION") else phase.outputs:
+        for path in (
+            phase.outputs[:1] if name in ("ARCHITECTURE", "IMPLEMENTATION") else phase.outputs
+        ):
             assert Path(path).name in PAGE
         assert name in PAGE
         assert phase.agent in PAGE or name == "IMPLEMENTATION"

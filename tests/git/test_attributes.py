@@ -1,4 +1,6 @@
-"""The gitattributes lines: which, where, and how the other driver's lines become ours and theirs again."""
+"""The gitattributes lines: which, where, and how the other driver's lines become ours and theirs
+again.
+"""
 
 import os
 
@@ -37,13 +39,23 @@ def test_lines_written_by_hand_count() -> None:
 
 
 def test_the_other_driver_is_found_by_line_and_comments_are_none() -> None:
-    found = find_other_driver(b"*.c text\n# x merge=opchain-checkpoint\n" + OTHER + b"y merge=opchain-checkpoint-2\n")
+    found = find_other_driver(
+        b"*.c text\n# x merge=opchain-checkpoint\n" + OTHER + b"y merge=opchain-checkpoint-2\n"
+    )
     assert found == [3]
 
 
 @rows(
     "data",
-    [OTHER, OTHER.rstrip(), b"a b\n" + OTHER + b"c d\n", OTHER + OTHER, OTHER.replace(b"\n", b"\r\n"), b"", b"a b"],
+    [
+        OTHER,
+        OTHER.rstrip(),
+        b"a b\n" + OTHER + b"c d\n",
+        OTHER + OTHER,
+        OTHER.replace(b"\n", b"\r\n"),
+        b"",
+        b"a b",
+    ],
 )
 def test_adopted_lines_are_given_back_to_the_byte(data: bytes) -> None:
     adopted = adopt_lines(data)

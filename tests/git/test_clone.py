@@ -26,10 +26,14 @@ def shared(repo: GitRepo) -> GitRepo:
 
 def gaps(folder: Path) -> list[tuple[str, str]]:
     place = find_place(str(folder))
-    return [(gap.code, str(gap.fix)) for gap in find_gaps(place.work_tree, place.git_dir, os.environ)]
+    return [
+        (gap.code, str(gap.fix)) for gap in find_gaps(place.work_tree, place.git_dir, os.environ)
+    ]
 
 
-def test_a_clone_without_driver_is_told_to_run_init_and_one_with_it_nothing(shared: GitRepo) -> None:
+def test_a_clone_without_driver_is_told_to_run_init_and_one_with_it_nothing(
+    shared: GitRepo,
+) -> None:
     assert gaps(shared.path) == [("install/missing", "checkpoint init")]
     init(str(shared.path), Options(hooks="none"), os.environ)
     assert gaps(shared.path) == []
@@ -78,7 +82,9 @@ def test_outside_git_nothing_is_missing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [2, 4])
 @pytest.mark.parametrize("folder", ["", "pkg/" + "x" * 221 + "/"])
-def test_what_a_stash_left_unmerged_is_found_without_an_operation(shared: GitRepo, version: int, folder: str) -> None:
+def test_what_a_stash_left_unmerged_is_found_without_an_operation(
+    shared: GitRepo, version: int, folder: str
+) -> None:
     init(str(shared.path), Options(hooks="none"), os.environ)
     path = f"{folder}.checkpoints/a.checkpoint.json"
     shared.git("update-index", f"--index-version={version}")
@@ -93,7 +99,9 @@ def test_what_a_stash_left_unmerged_is_found_without_an_operation(shared: GitRep
     assert gaps(shared.path) == []
 
 
-def test_a_clone_in_order_is_looked_at_without_git(shared: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clone_in_order_is_looked_at_without_git(
+    shared: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     init(str(shared.path), Options(hooks="none"), os.environ)
     monkeypatch.setattr("subprocess.Popen", None)
     assert gaps(shared.path) == []
@@ -101,8 +109,12 @@ def test_a_clone_in_order_is_looked_at_without_git(shared: GitRepo, monkeypatch:
 
 @pytest.mark.parametrize("operation", ["cherry-pick", "revert", "merge"])
 @pytest.mark.parametrize("linked", [False, True])
-def test_an_operation_is_seen_where_git_keeps_its_refs_in_a_table(tmp_path: Path, operation: str, linked: bool) -> None:
-    if run_git(["init", "-q", "--ref-format=reftable", str(tmp_path / "probe")], str(tmp_path), check=False).code:
+def test_an_operation_is_seen_where_git_keeps_its_refs_in_a_table(
+    tmp_path: Path, operation: str, linked: bool
+) -> None:
+    if run_git(
+        ["init", "-q", "--ref-format=reftable", str(tmp_path / "probe")], str(tmp_path), check=False
+    ).code:
         pytest.skip("reftable came with git 2.45")
     repo = GitRepo.create(tmp_path / "repo", "--ref-format=reftable")
     repo.diverge({"a": "0\n"}, {"a": "1\n"}, {"a": "2\n"})
@@ -115,7 +127,10 @@ def test_an_operation_is_seen_where_git_keeps_its_refs_in_a_table(tmp_path: Path
     if operation == "revert":
         repo.write("a", "3\n")
         repo.commit("more")
-    assert repo.exit_code(operation, *{"revert": ["--no-edit", "HEAD~1"]}.get(operation, ["right"])) == 1
+    assert (
+        repo.exit_code(operation, *{"revert": ["--no-edit", "HEAD~1"]}.get(operation, ["right"]))
+        == 1
+    )
     assert read_operation(git_dir) == operation
 
 
@@ -123,7 +138,10 @@ def test_checkpoints_below_are_named_at_the_top_alone(repo: GitRepo) -> None:
     top = str(repo.path)
 
     def find(work_tree: str | None, cwd: str) -> list[tuple[str, str]]:
-        return [(gap.message, str(gap.fix)) for gap in find_nested(work_tree, f"{top}/.git", os.environ, cwd)]
+        return [
+            (gap.message, str(gap.fix))
+            for gap in find_nested(work_tree, f"{top}/.git", os.environ, cwd)
+        ]
 
     repo.write(".checkpoints/README.md", "x")
     repo.commit()

@@ -37,12 +37,16 @@ def test_sh_gets_every_path_whole(folder: str, tmp_path: Path) -> None:
     command = driver_command("printf", folder, Choices(schema=f"{folder}/s.json"))
     words = command.partition("{ ")[2].partition("; case")[0].replace("%%", "%")
     words = words.replace("'printf' -I -S", "printf '%s\\n'")
-    said = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    said = subprocess.run(
+        ["sh", "-c", words], capture_output=True, text=True, check=True, cwd=tmp_path
+    ).stdout
     assert said.splitlines()[:3] == [f"{folder}/driver.py", "--merge-schema", f"{folder}/s.json"]
 
 
 def test_the_paths_of_git_stay_unquoted_for_git_quotes_them() -> None:
-    assert " %O %A %B %L %P; case $? in 0) exit 0;; 3) exit 1;; esac; " in driver_command("/p", "/c", Choices())
+    assert " %O %A %B %L %P; case $? in 0) exit 0;; 3) exit 1;; esac; " in driver_command(
+        "/p", "/c", Choices()
+    )
 
 
 @rows("command", ["", "mine %A", "node merge.mjs %O %A %B; case $? in", "'unended; case $? in x"])
@@ -52,26 +56,36 @@ def test_another_command_is_not_taken_for_ours(command: str) -> None:
 
 @pytest.mark.parametrize("is_on_path", [False, True])
 @pytest.mark.parametrize("status", [0, 1, 3, 10, 137])
-def test_the_answers_of_the_driver_become_gits(status: int, is_on_path: bool, tmp_path: Path) -> None:
+def test_the_answers_of_the_driver_become_gits(
+    status: int, is_on_path: bool, tmp_path: Path
+) -> None:
     program = tmp_path / ("checkpoint" if is_on_path else "python")
     program.write_text(f"#!/bin/sh\nexit {status}\n")
     program.chmod(0o755)
     (tmp_path / "driver.py").touch()
     for name, text in (("O", "base\n"), ("A", "ours\n"), ("B", "theirs\n")):
         (tmp_path / name).write_text(text)
-    command = driver_command("/gone/python" if is_on_path else str(program), str(tmp_path), Choices())
+    command = driver_command(
+        "/gone/python" if is_on_path else str(program), str(tmp_path), Choices()
+    )
     for mark, value in (("%O", "O"), ("%A", "A"), ("%B", "B"), ("%L", "7"), ("%P", "'p'")):
         command = command.replace(mark, value)
     env = {**os.environ, "PATH": f"{tmp_path if is_on_path else ''}:/usr/bin:/bin"}
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, env=env)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, env=env
+    )
     touched = "<<<<<<< ours" in (tmp_path / "A").read_text()
     conflict = 10 if is_on_path else 3
-    assert (done.returncode, touched) == {0: (0, False), conflict: (1, False)}.get(status, (1, True))
+    assert (done.returncode, touched) == {0: (0, False), conflict: (1, False)}.get(
+        status, (1, True)
+    )
     assert ("did not run" in done.stderr) == touched
 
 
 @rows("blocks, code", [(100, 0), (8, 1)])  # a limit on file sizes stands for a full disk
-def test_where_no_driver_runs_a_full_disk_never_cuts_the_file(blocks: int, code: int, tmp_path: Path) -> None:
+def test_where_no_driver_runs_a_full_disk_never_cuts_the_file(
+    blocks: int, code: int, tmp_path: Path
+) -> None:
     filler = "x" * 20_000
     for name, first, last in (("O", 1, 1), ("A", 2, 1), ("B", 1, 2)):
         (tmp_path / name).write_text(f"{first}\n{filler}\n{filler}\n{last}\n")
@@ -112,7 +126,14 @@ def test_the_merge_tool_gets_the_file_that_git_names(folder: str, tmp_path: Path
     command = mergetool_command(str(python), f"/packages/{folder}")
     words = ["sh", "-c", f'MERGED="it\'s a file"; eval {shlex.quote(command)}']
     said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-    assert said.splitlines() == ["-E", "-P", f"/packages/{folder}/__main__.py", "resolve", "--", "it's a file"]
+    assert said.splitlines() == [
+        "-E",
+        "-P",
+        f"/packages/{folder}/__main__.py",
+        "resolve",
+        "--",
+        "it's a file",
+    ]
 
 
 @pytest.mark.parametrize("theirs", [{MERGETOOL: "mine"}, {MERGETOOL_TRUST: "true"}])
@@ -127,8 +148,14 @@ def test_a_merge_tool_of_another_interpreter_is_still_ours() -> None:
 
 @rows("options", ["-P", "-E -P"])
 def test_a_merge_tool_of_former_builds_is_still_ours(options: str) -> None:
-    planned = {MERGETOOL: f"'/p' {options} -m checkpoint_git resolve -- \"$MERGED\"", MERGETOOL_TRUST: "true"}
-    assert (foreign_sections(planned), set(find_own_settings(planned))) == ((), {MERGETOOL, MERGETOOL_TRUST})
+    planned = {
+        MERGETOOL: f"'/p' {options} -m checkpoint_git resolve -- \"$MERGED\"",
+        MERGETOOL_TRUST: "true",
+    }
+    assert (foreign_sections(planned), set(find_own_settings(planned))) == (
+        (),
+        {MERGETOOL, MERGETOOL_TRUST},
+    )
 
 
 PATH_TOOL = '#!/bin/sh\necho on PATH: "$@"\n'
@@ -141,15 +168,23 @@ def test_a_merge_tool_that_does_not_start_is_taken_from_path(ends: str, printed:
             program = Path(folder, name)
             program.write_text(script)
             program.chmod(0o755)
-        words = ["sh", "-c", f"MERGED=x; eval {shlex.quote(mergetool_command(f'{folder}/python', folder))}"]
+        words = [
+            "sh",
+            "-c",
+            f"MERGED=x; eval {shlex.quote(mergetool_command(f'{folder}/python', folder))}",
+        ]
         env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
     assert (done.returncode, done.stdout) == (0 if printed else int(ends.split()[1]), printed)
 
 
 def test_only_the_driver_of_merge_bases_takes_the_bases_value() -> None:
-    found = plan_settings("/usr/bin/python3", "/opt/checkpoint_git", Choices(), {"data-json": "/srv/data.schema.json"})
-    drivers = {key: " --base " in command for key, command in found.items() if key.endswith(".driver")}
+    found = plan_settings(
+        "/usr/bin/python3", "/opt/checkpoint_git", Choices(), {"data-json": "/srv/data.schema.json"}
+    )
+    drivers = {
+        key: " --base " in command for key, command in found.items() if key.endswith(".driver")
+    }
     assert drivers == {
         "merge.checkpoint.driver": False,
         "merge.checkpoint-base.driver": True,

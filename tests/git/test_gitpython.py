@@ -8,7 +8,14 @@ from pathlib import Path
 import git
 import pytest
 
-from checkpoint_git import CheckpointError, Checkpoints, MemoryCheckpoint, Pipeline, RestorePoints, Workflow
+from checkpoint_git import (
+    CheckpointError,
+    Checkpoints,
+    MemoryCheckpoint,
+    Pipeline,
+    RestorePoints,
+    Workflow,
+)
 from checkpoint_git.git.gitpython import find_folder, make_commits, open_repo
 from tests.support.memory import MemoryTransport
 from tests.support.records import PAYLOADS, SHORT_RUN, TICKET
@@ -20,7 +27,9 @@ FILE = ".checkpoints/build.checkpoint.json"
 NOW = seconds(NOON)
 
 
-def test_a_repo_means_its_work_tree(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repo_means_its_work_tree(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repo.commit()
     repo.git("worktree", "add", "-q", "../linked")
     assert find_folder(git.Repo(repo.path)) == str(repo.path)
@@ -94,10 +103,14 @@ def test_commits_are_found_in_a_repository_with_reftable(tmp_path: Path) -> None
     repo.write(FILE, checkpoint_text())
     repo.commit("Start")
     checkpoints = Checkpoints(git.Repo(repo.path))
-    assert [commit.summary for commit in checkpoints.commits(*checkpoints.log("build").entries)] == ["Start"]
+    assert [
+        commit.summary for commit in checkpoints.commits(*checkpoints.log("build").entries)
+    ] == ["Start"]
 
 
-def test_every_protocol_takes_a_repo(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_protocol_takes_a_repo(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repo.write("settings.txt", "limit = 10\n")
     commit = repo.commit()
     given = git.Repo(repo.path)
@@ -126,5 +139,7 @@ def test_every_protocol_takes_a_repo(repo: GitRepo, tmp_path: Path, monkeypatch:
 
 def test_gitpython_is_loaded_when_it_is_needed() -> None:
     code = "import sys, checkpoint_git.api; print('git' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ})
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ}
+    )
     assert done.stdout == "False\n"

@@ -37,7 +37,13 @@ def write_blob(repo: GitRepo, data: bytes) -> str:
 
 
 def test_blobs_come_in_the_order_asked_and_whole(repo: GitRepo, top: str) -> None:
-    contents = [b"", b"\n", b"\0" * 300_000, b"x" * 70_000, *(b"%d\n" % number for number in range(1_000))]
+    contents = [
+        b"",
+        b"\n",
+        b"\0" * 300_000,
+        b"x" * 70_000,
+        *(b"%d\n" % number for number in range(1_000)),
+    ]
     blobs = [write_blob(repo, data) for data in contents[:8]]
     for data in contents[8:]:
         repo.write(f"many/{len(data)}-{data.decode().strip()}", data)
@@ -54,10 +60,17 @@ def test_a_missing_blob_is_an_error(top: str) -> None:
         list(read_bounded(top, ["0" * 39 + "1"]))
 
 
-def test_a_large_blob_is_told_by_its_size_and_what_is_left_unread_is_skipped(repo: GitRepo, top: str) -> None:
+def test_a_large_blob_is_told_by_its_size_and_what_is_left_unread_is_skipped(
+    repo: GitRepo, top: str
+) -> None:
     small, large = write_blob(repo, b"small"), write_blob(repo, b"x" * 3_000_000)
     with Blobs(top, limit=100) as reader:
-        assert [*reader.read_all([large, small, "0" * 40, small])] == [3_000_000, b"small", None, b"small"]
+        assert [*reader.read_all([large, small, "0" * 40, small])] == [
+            3_000_000,
+            b"small",
+            None,
+            b"small",
+        ]
         for content in reader.stream_all([small, large, small]):
             assert content is not None
             if content is not None:
@@ -158,7 +171,14 @@ def test_ids_are_made_as_git_makes_them(repo: GitRepo, kind: str) -> None:
 
 
 def test_an_id_is_whole_and_in_small_letters() -> None:
-    assert [is_id("a" * count) for count in (39, 40, 41, 63, 64, 65)] == [False, True, False, False, True, False]
+    assert [is_id("a" * count) for count in (39, 40, 41, 63, 64, 65)] == [
+        False,
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
     assert is_id("0123456789abcdef" * 4)
     assert not is_id("A" * 40)
     assert not is_id("g" * 40)

@@ -1,7 +1,7 @@
 """Our reader of objects, refs and the index says what GitPython says, which reads them by itself.
 
-GitPython cannot read SHA-256, a reftable, an index that is split or shortens names, or names in it that are not UTF-8:
-there other commands of git are asked than our reader uses.
+GitPython cannot read SHA-256, a reftable, an index that is split or shortens names, or names in it
+that are not UTF-8: there other commands of git are asked than our reader uses.
 """
 
 import io
@@ -44,7 +44,9 @@ NOT_UTF8 = os.fsdecode(b"caf\xe9/n\xff")
 
 
 class Known(NamedTuple):
-    """What a repository holds: files of HEAD, contents by blob, the index, refs -> commits, and the parents of each."""
+    """What a repository holds: files of HEAD, contents by blob, the index, refs -> commits, and the
+    parents of each.
+    """
 
     tree: dict[str, Entry]
     contents: dict[str, bytes]
@@ -131,7 +133,9 @@ def _read_diff_index(repo: GitRepo) -> Iterator[IndexEntry]:
 
 
 def fill(repo: GitRepo, *names: str) -> None:
-    """Make what is odd: names, a link, a program, a submodule, large contents that become deltas, tags, a merge."""
+    """Make what is odd: names, a link, a program, a submodule, large contents that become deltas,
+    tags, a merge.
+    """
     for name in (*ODD_NAMES, *names):
         repo.write(name, f"{name!a}\n")
     repo.write("empty", b"")
@@ -155,7 +159,12 @@ def fill(repo: GitRepo, *names: str) -> None:
     repo.git("checkout", "-q", "main")
     repo.git("merge", "-q", "--no-ff", "-m", "merge", "team/side")
     repo.git("update-ref", "refs/checkpoint/own", "HEAD~1")
-    repo.git("update-index", "--add", "--cacheinfo", f"{GITLINK},{repo.git('rev-parse', 'light')},library")
+    repo.git(
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        f"{GITLINK},{repo.git('rev-parse', 'light')},library",
+    )
     repo.git("commit", "-q", "-m", "a submodule")
 
 
@@ -226,17 +235,33 @@ def test_changes_and_history(filled: GitRepo) -> None:
         for parent in commit.parents:
             theirs = {}
             for diff in parent.diff(commit, no_renames=True):
-                before = Entry(f"{diff.a_mode:06o}", str(diff.a_blob and diff.a_blob.hexsha)) if diff.a_mode else None
-                after = Entry(f"{diff.b_mode:06o}", str(diff.b_blob and diff.b_blob.hexsha)) if diff.b_mode else None
+                before = (
+                    Entry(f"{diff.a_mode:06o}", str(diff.a_blob and diff.a_blob.hexsha))
+                    if diff.a_mode
+                    else None
+                )
+                after = (
+                    Entry(f"{diff.b_mode:06o}", str(diff.b_blob and diff.b_blob.hexsha))
+                    if diff.b_mode
+                    else None
+                )
                 theirs[diff.b_path or diff.a_path] = (before, after)
             ours = diff_trees(top, parent.hexsha, commit.hexsha)
             assert {change.path: (change.old, change.after) for change in ours} == theirs
 
-    followed = {commit.hexsha: commit.committed_date for commit in opened.iter_commits("main", paths="large")}
+    followed = {
+        commit.hexsha: commit.committed_date
+        for commit in opened.iter_commits("main", paths="large")
+    }
     steps = {step.commit.id: step.commit.at for step in read_steps(top, [":(top,literal)large"])}
     assert steps == followed
     headers = read_headers(top, ["HEAD", "heavy", "HEAD:large", "HEAD^{tree}"])
-    objects = [opened.head.commit, opened.tag("heavy").tag, opened.head.commit.tree / "large", opened.head.commit.tree]
+    objects = [
+        opened.head.commit,
+        opened.tag("heavy").tag,
+        opened.head.commit.tree / "large",
+        opened.head.commit.tree,
+    ]
     assert [(header.id, header.kind, header.size) for header in headers] == [
         (item.hexsha, item.type, item.size) for item in objects if item is not None
     ]
@@ -247,7 +272,10 @@ def test_changes_and_history(filled: GitRepo) -> None:
     [
         ["--object-format=sha256"],
         pytest.param(["--ref-format=reftable"], marks=needs_git(2, 45, feature="reftable")),
-        pytest.param(["--ref-format=reftable", "--object-format=sha256"], marks=needs_git(2, 45, feature="reftable")),
+        pytest.param(
+            ["--ref-format=reftable", "--object-format=sha256"],
+            marks=needs_git(2, 45, feature="reftable"),
+        ),
     ],
 )
 def test_formats_that_git_alone_reads(options: list[str], tmp_path: Path) -> None:

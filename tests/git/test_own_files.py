@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.own_files import find_common_dir, find_unlisted, find_unmerged, has_nested_folders, read_tag
+from checkpoint_git.git.own_files import (
+    find_common_dir,
+    find_unlisted,
+    find_unmerged,
+    has_nested_folders,
+    read_tag,
+)
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -28,7 +34,9 @@ def test_a_nul_in_the_name_of_the_common_folder_is_no_bug(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("packing", [["--index-version", "4"], ["--split-index"]])
-def test_an_index_that_holds_not_all_names_in_full_is_left_to_git(repo: GitRepo, packing: list[str]) -> None:
+def test_an_index_that_holds_not_all_names_in_full_is_left_to_git(
+    repo: GitRepo, packing: list[str]
+) -> None:
     repo.write("app/.a", "")
     repo.write(f"app/{PATH}", checkpoint_text())
     repo.commit()
@@ -59,7 +67,9 @@ def test_a_conflict_of_each_of_our_files_is_found_and_no_other(repo: GitRepo) ->
     def unmerged(*paths: str) -> list[str]:
         repo.git("read-tree", "--empty")
         lines = "".join(f"100644 {blob} {stage}\t{path}\n" for path in paths for stage in (1, 2, 3))
-        subprocess.run(["git", "update-index", "--index-info"], cwd=repo.path, input=lines.encode(), check=True)
+        subprocess.run(
+            ["git", "update-index", "--index-info"], cwd=repo.path, input=lines.encode(), check=True
+        )
         return find_unmerged(str(repo.path), git_dir, os.environ)
 
     assert unmerged("docs/page.md", "build.checkpoint.txt") == []

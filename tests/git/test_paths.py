@@ -11,7 +11,9 @@ from tests.support.repos import GitRepo
 
 def fates(repo: GitRepo, paths: list[str]) -> dict[str, Fate]:
     """Without what is told of the commits."""
-    return {path: fate._replace(told="") for path, fate in read_fates(str(repo.path), paths).items()}
+    return {
+        path: fate._replace(told="") for path, fate in read_fates(str(repo.path), paths).items()
+    }
 
 
 def state(repo: GitRepo, path: str, root: str = "") -> str:
@@ -44,13 +46,38 @@ def test_many_paths_are_looked_up_as_single_ones_are(repo: GitRepo, tmp_path: Pa
     (repo.path / "out").symlink_to(tmp_path / "elsewhere")
     (repo.path / "in").symlink_to("src")
     lookup = Lookup(str(repo.path), str(repo.path))
-    paths = ["src/a", "src", "src//a", "src/../src/a", "in", "in/a", "out", "out/a", "nope/a", "src/a/b", "../x", "~/x"]
-    for path in (*paths, f"{deep}/a", f"{deep}/b", "a/" * 2_000 + "b", "a" * 5_000, "a\0b", "src/*"):
+    paths = [
+        "src/a",
+        "src",
+        "src//a",
+        "src/../src/a",
+        "in",
+        "in/a",
+        "out",
+        "out/a",
+        "nope/a",
+        "src/a/b",
+        "../x",
+        "~/x",
+    ]
+    for path in (
+        *paths,
+        f"{deep}/a",
+        f"{deep}/b",
+        "a/" * 2_000 + "b",
+        "a" * 5_000,
+        "a\0b",
+        "src/*",
+    ):
         assert lookup.find_state(path) == find_state(path, str(repo.path), str(repo.path)), path
-        assert list(lookup.find_names(path)) == relative_to_top(path, str(repo.path), str(repo.path)), path
+        assert list(lookup.find_names(path)) == relative_to_top(
+            path, str(repo.path), str(repo.path)
+        ), path
 
 
-def test_an_absolute_path_inside_counts_and_one_outside_is_not_looked_at(repo: GitRepo, tmp_path: Path) -> None:
+def test_an_absolute_path_inside_counts_and_one_outside_is_not_looked_at(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     repo.write("a", "x")
     (tmp_path / "secret").write_text("x")
     assert state(repo, str(repo.path / "a")) == "there"
@@ -60,14 +87,17 @@ def test_an_absolute_path_inside_counts_and_one_outside_is_not_looked_at(repo: G
     assert state(repo, "a\0b") == "outside"
 
 
-def test_a_symbolic_link_out_of_the_repository_is_not_followed(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_symbolic_link_out_of_the_repository_is_not_followed(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "f").write_text("x")
     (repo.path / "link").symlink_to(outside)
     (repo.path / "loop").symlink_to(".")
     (repo.path / "nowhere").symlink_to("gone")
-    assert state(repo, "link/f") == state(repo, "link/gone") == "outside"  # whether it exists is not told
+    # whether it exists is not told
+    assert state(repo, "link/f") == state(repo, "link/gone") == "outside"
     assert state(repo, "**/f") == "missing"
     assert state(repo, "nowhere") == "missing"
 
@@ -165,7 +195,10 @@ def test_a_removal_that_is_not_committed_yet_is_said(repo: GitRepo) -> None:
     (repo.path / "src/a.txt").unlink()
     assert fates(repo, ["src/a.txt"]) == {"src/a.txt": Fate("uncommitted")}
     assert fates(repo, ["src/"]) == {"src/": Fate("uncommitted")}
-    assert fates(repo, ["src/*.txt", "*/b.txt"]) == {"src/*.txt": Fate("uncommitted"), "*/b.txt": Fate("unknown")}
+    assert fates(repo, ["src/*.txt", "*/b.txt"]) == {
+        "src/*.txt": Fate("uncommitted"),
+        "*/b.txt": Fate("unknown"),
+    }
 
 
 def test_a_rename_that_is_only_staged_is_followed_and_a_staged_removal_said(repo: GitRepo) -> None:
@@ -191,7 +224,9 @@ def test_in_a_submodule_nothing_is_said_to_be_unknown_to_git(repo: GitRepo, tmp_
     (tmp_path / "outer").mkdir()
     outer = GitRepo(tmp_path / "outer")
     outer.git("init", "-q", "-b", "main")
-    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repo.path), "libs/sub")
+    outer.git(
+        "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repo.path), "libs/sub"
+    )
     outer.write(".gitignore", "dist/\n")
     outer.commit()
     paths = ["libs/sub/src/b.py", "libs/sub/*.md", "dist/x", "libs/nope.py"]
@@ -214,7 +249,9 @@ def test_what_a_sparse_checkout_leaves_out_is_not_missing(repo: GitRepo) -> None
     assert fates(repo, ["out/b.txt", "out"]) == {}
 
 
-def test_a_shallow_clone_says_of_no_path_that_git_never_had_it(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_shallow_clone_says_of_no_path_that_git_never_had_it(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     repo.write("src/a.txt", "a")
     repo.write("src/b.txt", "b")
     repo.commit()
@@ -233,13 +270,17 @@ def test_without_commits_nothing_is_known(repo: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("path", [":(top)a", "--help", ":/a", "-z"])
-def test_a_path_that_git_could_take_for_something_else_is_taken_literally(repo: GitRepo, path: str) -> None:
+def test_a_path_that_git_could_take_for_something_else_is_taken_literally(
+    repo: GitRepo, path: str
+) -> None:
     repo.write("a", "1")
     repo.commit()
     assert fates(repo, [path]) == {path: Fate("unknown")}
 
 
-def test_of_many_patterns_few_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_patterns_few_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for at in range(30):
         (tmp_path / f"f{at}.py").touch()
     listed: list[str] = []

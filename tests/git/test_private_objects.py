@@ -9,7 +9,18 @@ from checkpoint_git.git.objects import Entry, find_missing, read_bounded, read_t
 from checkpoint_git.git.run import GitResult
 from tests.support.repos import GitRepo
 
-NAMES = ["plain", "sp ace", "new\nline", 'qu"ote', '"first', "-dash", "tab\t", "back\\slash", "ü", "\udcff"]
+NAMES = [
+    "plain",
+    "sp ace",
+    "new\nline",
+    'qu"ote',
+    '"first',
+    "-dash",
+    "tab\t",
+    "back\\slash",
+    "ü",
+    "\udcff",
+]
 
 
 def keep(repo: GitRepo, contents: list[bytes]) -> str:
@@ -23,7 +34,9 @@ def test_files_of_any_name_are_kept_byte_for_byte(repo: GitRepo) -> None:
     repo.write(".gitattributes", "* text eol=crlf\n")
     paths = [str(repo.write(name, os.fsencode(name) + b"\r\n\n\0")) for name in NAMES]
     blobs = private_objects.write_files(str(repo.path), paths, os.environ)
-    assert list(read_bounded(str(repo.path), blobs)) == [os.fsencode(name) + b"\r\n\n\0" for name in NAMES]
+    assert list(read_bounded(str(repo.path), blobs)) == [
+        os.fsencode(name) + b"\r\n\n\0" for name in NAMES
+    ]
 
 
 def test_a_commit_holds_its_files_and_the_index_is_not_made(repo: GitRepo) -> None:
@@ -36,7 +49,9 @@ def test_a_ref_is_made_once(repo: GitRepo) -> None:
     commit = keep(repo, [b"a"])
     assert private_objects.create_ref(str(repo.path), "refs/checkpoints/x", commit, os.environ)
     assert not private_objects.create_ref(str(repo.path), "refs/checkpoints/x", commit, os.environ)
-    assert private_objects.read_refs(str(repo.path), "refs/checkpoints/", os.environ) == {"x": commit}
+    assert private_objects.read_refs(str(repo.path), "refs/checkpoints/", os.environ) == {
+        "x": commit
+    }
 
 
 def test_a_ref_that_names_something_else_by_now_is_not_removed(repo: GitRepo) -> None:
@@ -49,7 +64,9 @@ def test_a_ref_that_names_something_else_by_now_is_not_removed(repo: GitRepo) ->
 def test_a_users_hook_on_refs_has_no_say(repo: GitRepo) -> None:
     hook = repo.write(".git/hooks/reference-transaction", "#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    assert private_objects.create_ref(str(repo.path), "refs/checkpoints/x", keep(repo, [b"a"]), os.environ)
+    assert private_objects.create_ref(
+        str(repo.path), "refs/checkpoints/x", keep(repo, [b"a"]), os.environ
+    )
 
 
 def test_lost_objects_are_named(repo: GitRepo) -> None:

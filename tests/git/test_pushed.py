@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.git.pushed import Push, is_zero, parse_pushes, read_losses_between, read_new_losses
+from checkpoint_git.git.pushed import (
+    Push,
+    is_zero,
+    parse_pushes,
+    read_losses_between,
+    read_new_losses,
+)
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import Loss
 from tests.support.repos import GitRepo
@@ -23,12 +29,16 @@ def test_other_lines_are_none(text: str) -> None:
     assert parse_pushes(text) == []
 
 
-@pytest.mark.parametrize(("text", "zero"), [(ZERO, True), ("0" * 64, True), ("0" * 39 + "1", False)])
+@pytest.mark.parametrize(
+    ("text", "zero"), [(ZERO, True), ("0" * 64, True), ("0" * 39 + "1", False)]
+)
 def test_zero_ids_are_known_in_either_length(text: str, zero: bool) -> None:
     assert is_zero(text) == zero
 
 
-def test_a_clone_that_knows_no_remote_walks_none_of_its_history(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clone_that_knows_no_remote_walks_none_of_its_history(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repo.commit()
     asked: list[str] = []
     real = run_git
@@ -61,5 +71,9 @@ def test_a_push_reports_what_it_changed_or_removed_and_not_what_others_did(repo:
     found = read_losses_between(str(repo.path), (before, "HEAD"), ["theirs"], "*.yaml")
     assert sorted(found) == [Loss("b.yaml", "changed"), Loss("c.yaml", "removed")]
     every = read_losses_between(str(repo.path), (before, "HEAD"), [before], "*.yaml")
-    assert sorted(every) == [Loss("a.yaml", "changed"), Loss("b.yaml", "changed"), Loss("c.yaml", "removed")]
+    assert sorted(every) == [
+        Loss("a.yaml", "changed"),
+        Loss("b.yaml", "changed"),
+        Loss("c.yaml", "removed"),
+    ]
     assert sorted(read_new_losses(str(repo.path), "HEAD", ["theirs"], "*.yaml")) == sorted(found)

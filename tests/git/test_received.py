@@ -33,11 +33,15 @@ class Commit(NamedTuple):
 
 
 def grow(chance: random.Random, size: int) -> list[Commit]:
-    """A history in which each commit changes, drops or takes over some files; half of its merges take one side."""
+    """A history in which each commit changes, drops or takes over some files; half of its merges
+    take one side.
+    """
     commits = [Commit((), {PATHS[0]: "0"})]
     while len(commits) < size:
         count = chance.choice((1, 1, 1, 2, 2, 3))
-        parents = tuple(chance.sample(range(max(0, len(commits) - 6), len(commits)), min(count, len(commits))))
+        parents = tuple(
+            chance.sample(range(max(0, len(commits) - 6), len(commits)), min(count, len(commits)))
+        )
         files = dict(commits[chance.choice(parents)].files)
         for path in PATHS:
             dice = chance.random()
@@ -58,7 +62,10 @@ def write(repo: GitRepo, commits: list[Commit]) -> list[str]:
     stream, marks = [], []
     for at, commit in enumerate(commits, 1):
         lines = [f"commit refs/made\nmark :{at}\ncommitter a <a@b> {at} +0000\ndata 0\n"]
-        lines += [f"{'from' if not n else 'merge'} :{parent + 1}\n" for n, parent in enumerate(commit.parents)]
+        lines += [
+            f"{'from' if not n else 'merge'} :{parent + 1}\n"
+            for n, parent in enumerate(commit.parents)
+        ]
         lines.append("deleteall\n")
         for path, text in commit.files.items():
             quoted = '"' + "".join(f"\\{byte:03o}" for byte in os.fsencode(path)) + '"'
@@ -115,7 +122,9 @@ def test_what_a_push_brings_is_what_the_rule_says(tmp_path: Path, seed: int) -> 
     assert {(path, blobs[blob]) for path, blob in told} == expect(commits, known, pushed)
     assert len(told) == len(set(told))
     if told:
-        assert starts_python(bare, "".join(f"{'0' * 40} {ids[at]} refs/heads/{at}\n" for at in pushed))
+        assert starts_python(
+            bare, "".join(f"{'0' * 40} {ids[at]} refs/heads/{at}\n" for at in pushed)
+        )
 
 
 def starts_python(bare: GitRepo, lines: str) -> bool:
@@ -125,7 +134,9 @@ def starts_python(bare: GitRepo, lines: str) -> bool:
         spy = bare.write("spy", "#!/bin/sh\nexit 11\n")
         spy.chmod(0o755)
         bare.git("config", "checkpoint.install.python", str(spy))
-    done = bare.run("sh", "hooks/pre-receive", stdin=lines.encode(), env={**os.environ, "GIT_DIR": "."})
+    done = bare.run(
+        "sh", "hooks/pre-receive", stdin=lines.encode(), env={**os.environ, "GIT_DIR": "."}
+    )
     assert done.stderr == b""
     return done.returncode != 0
 
@@ -157,7 +168,9 @@ def test_a_record_that_a_push_changes_is_seen_on_a_known_and_on_a_new_branch(rep
     fresh = Received("0" * 40, second, "refs/heads/new")
     tips = {first: first, second: second}
     for lines in ([moved], [fresh], [moved, fresh]):
-        found = list(read_received_losses(str(repo.path), lines, tips, "records/*.json", os.environ))
+        found = list(
+            read_received_losses(str(repo.path), lines, tips, "records/*.json", os.environ)
+        )
         assert [(line, [loss.path for loss in losses]) for line, losses in found] == [
             (line, ["records/1.json"]) for line in lines
         ]

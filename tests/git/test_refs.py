@@ -12,7 +12,9 @@ from tests.support.repos import GitRepo
 
 @pytest.fixture
 def line(repo: GitRepo) -> list[str]:
-    """Four commits of main, the second one tagged v1.0 (annotated), the third one 1.1; one more on a side branch."""
+    """Four commits of main, the second one tagged v1.0 (annotated), the third one 1.1; one more on
+    a side branch.
+    """
     ids = [repo.commit("one"), repo.commit("two")]
     repo.git("tag", "-a", "v1.0", "-m", "first")
     ids.append(repo.commit("three"))
@@ -29,7 +31,9 @@ def test_a_commit_is_known_by_seven_digits_or_all(repo: GitRepo, line: list[str]
     assert read_standing(str(repo.path), head, ()) == Standing(head, head)
     assert read_standing(str(repo.path), head[:7], ()) == Standing(head, head)
     assert read_standing(str(repo.path), line[0][:9], ()) == Standing(head, line[0], behind=3)
-    assert read_standing(str(repo.path), line[4][:9], ()) == Standing(head, line[4], behind=1, ahead=1)
+    assert read_standing(str(repo.path), line[4][:9], ()) == Standing(
+        head, line[4], behind=1, ahead=1
+    )
 
 
 def test_what_is_ahead_is_counted(repo: GitRepo, line: list[str]) -> None:
@@ -37,7 +41,9 @@ def test_what_is_ahead_is_counted(repo: GitRepo, line: list[str]) -> None:
     assert read_standing(str(repo.path), line[3], ()) == Standing(line[0], line[3], ahead=3)
 
 
-def test_a_tag_stands_for_its_commit_and_the_first_one_counts(repo: GitRepo, line: list[str]) -> None:
+def test_a_tag_stands_for_its_commit_and_the_first_one_counts(
+    repo: GitRepo, line: list[str]
+) -> None:
     assert read_standing(str(repo.path), "", ("1.0", "v1.0")).id == line[1]
     assert read_standing(str(repo.path), "", ("1.1", "v1.0")).id == line[2]
     assert read_standing(str(repo.path), "deadbeef", ("1.1",)).id == line[2]
@@ -56,7 +62,19 @@ def test_a_branch_that_is_called_like_a_commit_is_none(repo: GitRepo, line: list
 
 
 def test_a_branch_or_a_commits_message_is_no_tag(repo: GitRepo, line: list[str]) -> None:
-    for name in ("side", "main", "heads/side", "HEAD", "v1.0..side", "--all", "-x", ":/one", "v1.0^", "v1.0~1", "*"):
+    for name in (
+        "side",
+        "main",
+        "heads/side",
+        "HEAD",
+        "v1.0..side",
+        "--all",
+        "-x",
+        ":/one",
+        "v1.0^",
+        "v1.0~1",
+        "*",
+    ):
         assert read_standing(str(repo.path), "", (name,)).id == "", name
         assert read_standing(str(repo.path), name, ()).id == "", name
 

@@ -1,4 +1,6 @@
-"""Remotes: names that are none, what git says of a push, and servers that talk or wait without end."""
+"""Remotes: names that are none, what git says of a push, and servers that talk or wait without
+end.
+"""
 
 import os
 from pathlib import Path
@@ -28,7 +30,9 @@ def test_a_branch_has_one_full_name(repo: GitRepo, name: str) -> None:
     assert check_branch(str(repo.path), name) == "refs/heads/topic"
 
 
-@pytest.mark.parametrize("name", ["a..b", "refs/tags/x", "\x7f", "a\\b", "/a", "a.", "@{", "é\u202e"])
+@pytest.mark.parametrize(
+    "name", ["a..b", "refs/tags/x", "\x7f", "a\\b", "/a", "a.", "@{", "é\u202e"]
+)
 def test_what_git_allows_nowhere_is_no_branch(repo: GitRepo, name: str) -> None:
     with pytest.raises(CheckpointError, match="cannot be a branch"):
         check_branch(str(repo.path), name)
@@ -57,17 +61,39 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
     [
         (0, TO + b" \tabc:refs/heads/main\ta..b\nDone\n", b"", "arrived"),
         (0, TO + b"=\tabc:refs/heads/main\t[up to date]\nDone\n", b"", "arrived"),
-        (1, TO + b"!\tabc:refs/heads/main\t[rejected] (stale info)\nDone\n", b"error: failed", "lost"),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/main\t[rejected] (stale info)\nDone\n",
+            b"error: failed",
+            "lost",
+        ),
         (1, TO + b"!\tabc:refs/heads/main\t[rejected] (fetch first)\n", b"", "lost"),
         (
             1,
-            TO + b"!\tabc:refs/heads/main\t[remote rejected] (cannot lock ref 'refs/heads/main': is at)\n",
+            TO
+            + b"!\tabc:refs/heads/main\t[remote rejected] (cannot lock ref 'refs/heads/main': is at)\n",
             b"",
             "lost",
         ),
-        (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (failed to update ref)\n", b"", "lost"),
-        (1, TO + b"!\tabc:x\t[remote rejected] (Unable to create '/x/main.lock': File exists.)\n", b"", "lost"),
-        (1, TO + b"!\tabc:x\t[remote rejected] (unable to create '/x/objects': Permission denied)\n", b"", "refused"),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/main\t[remote rejected] (failed to update ref)\n",
+            b"",
+            "lost",
+        ),
+        (
+            1,
+            TO + b"!\tabc:x\t[remote rejected] (Unable to create '/x/main.lock': File exists.)\n",
+            b"",
+            "lost",
+        ),
+        (
+            1,
+            TO
+            + b"!\tabc:x\t[remote rejected] (unable to create '/x/objects': Permission denied)\n",
+            b"",
+            "refused",
+        ),
         (
             1,
             TO + b"!\tabc:refs/heads/a/b\t[remote rejected] (failed to update ref)\n",
@@ -80,22 +106,41 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
             b"remote: no\n",
             "refused",
         ),
-        (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (branch is currently checked out)\n", b"", "refused"),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/main\t[remote rejected] (branch is currently checked out)\n",
+            b"",
+            "refused",
+        ),
         (1, b"no\n", b"error: failed to push some refs to 'x'\n", "hook"),
         (1, b"", b"error: dst refspec refs/heads/main matches more than one\n", "refused"),
-        (1, TO + b"*\tabc:refs/heads/main\t[new branch]\n", b"send-pack: unexpected disconnect\n", "unknown"),
+        (
+            1,
+            TO + b"*\tabc:refs/heads/main\t[new branch]\n",
+            b"send-pack: unexpected disconnect\n",
+            "unknown",
+        ),
         (128, b"", b"fatal: Could not read from remote repository.\n", "unknown"),
-        (128, b"", b"fatal: unable to access 'x': The requested URL returned error: 403\n", "refused"),
+        (
+            128,
+            b"",
+            b"fatal: unable to access 'x': The requested URL returned error: 403\n",
+            "refused",
+        ),
         (-9, b"", b"\nfatal: no answer within 1 seconds", "unknown"),
     ],
 )
-def test_what_git_says_about_a_push_is_understood(code: int, out: bytes, err: bytes, kind: str) -> None:
+def test_what_git_says_about_a_push_is_understood(
+    code: int, out: bytes, err: bytes, kind: str
+) -> None:
     assert read_reply(GitResult(code, out, err)).kind == kind
 
 
 def test_what_a_remote_says_is_quoted_without_its_control_characters() -> None:
     err = b"remote: \x1b[31mprotected\x1b[0m\nremote: \n" + b"x" * 5_000
-    said = read_reply(GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)).said
+    said = read_reply(
+        GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)
+    ).said
     assert "protected" in said
     assert "\x1b" not in said
     assert len(said) < 700
@@ -104,14 +149,20 @@ def test_what_a_remote_says_is_quoted_without_its_control_characters() -> None:
 def test_what_a_remote_prints_is_shown_without_passwords_and_tokens() -> None:
     token = f"{'gh'}p_{'Ab1' * 12}"
     err = f"remote: see https://ada:s3cret@h/x\nremote: {token} is not allowed\n".encode()
-    said = read_reply(GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)).said
+    said = read_reply(
+        GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)
+    ).said
     assert said.endswith("see https://[redacted]@h/x / [redacted] is not allowed")
 
 
 def test_nobody_is_asked_for_a_password() -> None:
     window = {"SSH_ASKPASS": "/usr/bin/ssh-askpass", "DISPLAY": ":0"}
     env = network_env({"PATH": "/bin", "GIT_DIR": "/elsewhere", **window})
-    assert (env["GIT_TERMINAL_PROMPT"], env["SSH_ASKPASS"], env["SSH_ASKPASS_REQUIRE"]) == ("0", "", "never")
+    assert (env["GIT_TERMINAL_PROMPT"], env["SSH_ASKPASS"], env["SSH_ASKPASS_REQUIRE"]) == (
+        "0",
+        "",
+        "never",
+    )
     assert "GIT_DIR" not in env
 
 
@@ -133,7 +184,9 @@ def test_a_remote_that_talks_or_waits_without_end_is_left(
 
 
 @rows("name", ["HEAD", "refs/heads/HEAD", "@", "-x", "--exec=x", "", "refs/heads/", "x" * 5_000])
-def test_a_new_branch_gets_no_name_that_git_takes_for_something_else(repo: GitRepo, name: str) -> None:
+def test_a_new_branch_gets_no_name_that_git_takes_for_something_else(
+    repo: GitRepo, name: str
+) -> None:
     with pytest.raises(CheckpointError, match="cannot be a branch"):
         check_branch(str(repo.path), name, is_new=True)
 
@@ -151,7 +204,9 @@ def test_a_fetch_says_whether_the_remote_has_what_was_wanted(repo: GitRepo) -> N
         fetch(str(repo.path), "./nowhere", ["refs/heads/main"])
 
 
-def test_a_shallow_clone_fetches_what_the_two_sides_have_in_common(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_shallow_clone_fetches_what_the_two_sides_have_in_common(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     base = repo.commit("base")
     left = repo.commit("left")
     repo.git("checkout", "-q", "-b", "right", base)

@@ -35,8 +35,14 @@ def test_output_and_input_are_bytes(repo: GitRepo) -> None:
 def test_what_a_stream_is_given_may_be_more_than_a_pipe_holds(repo: GitRepo) -> None:
     data, env = b"x" * 3_000_000, clean_env(os.environ)
     words = ["hash-object", "--stdin"]
-    assert b"".join(stream_git(words, str(repo.path), env=env, stdin=data)) == run_git(words, ".", stdin=data).out
-    assert b"".join(stream_git(["rev-parse", "--git-dir"], str(repo.path), env=env, stdin=data)) == b".git\n"
+    assert (
+        b"".join(stream_git(words, str(repo.path), env=env, stdin=data))
+        == run_git(words, ".", stdin=data).out
+    )
+    assert (
+        b"".join(stream_git(["rev-parse", "--git-dir"], str(repo.path), env=env, stdin=data))
+        == b".git\n"
+    )
     assert b"".join(stream_git(words, str(repo.path), env=env)) == run_git(words, ".").out
 
 
@@ -50,13 +56,24 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
     ("words", "hint"),
     [
         ("detected dubious ownership in repository at '/a b'", "--add safe.directory '/a b'"),
-        ("detected dubious ownership in repository at '/o'b'", "--add safe.directory " + shlex.quote("/o'b")),
-        ("unsafe repository ('/a' is owned by someone else)", "--add safe.directory /a"),  # git 2.35.2 to 2.37
-        ("cannot use bare repository '/a' (safe.bareRepository is 'explicit')", 'export GIT_DIR="$PWD"'),
+        (
+            "detected dubious ownership in repository at '/o'b'",
+            "--add safe.directory " + shlex.quote("/o'b"),
+        ),
+        (
+            "unsafe repository ('/a' is owned by someone else)",
+            "--add safe.directory /a",
+        ),  # git 2.35.2 to 2.37
+        (
+            "cannot use bare repository '/a' (safe.bareRepository is 'explicit')",
+            'export GIT_DIR="$PWD"',
+        ),
     ],
 )
 def test_known_trouble_has_a_hint_in_the_words_of_each_git(words: str, hint: str) -> None:
-    assert hint in str(git_error(["status"], GitResult(128, b"", f"fatal: {words}\n".encode()), "/a").hint)
+    assert hint in str(
+        git_error(["status"], GitResult(128, b"", f"fatal: {words}\n".encode()), "/a").hint
+    )
 
 
 def test_only_what_git_does_not_know_is_a_matter_of_its_version() -> None:
@@ -101,7 +118,9 @@ def test_a_failure_can_be_looked_at_instead(tmp_path: Path) -> None:
     assert run_git(["status"], str(tmp_path), check=False).code == 128
 
 
-def test_a_missing_git_and_a_missing_folder_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_git_and_a_missing_folder_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(CheckpointError, match="is not a directory"):
         run_git(["status"], str(tmp_path / "gone"))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -111,7 +130,11 @@ def test_a_missing_git_and_a_missing_folder_are_told_apart(tmp_path: Path, monke
 
 @pytest.mark.parametrize(
     ("said", "version"),
-    [("2.39.5", (2, 39, 5)), ("2.47.0.windows.1", (2, 47, 0, 1)), ("2.39.5 (Apple Git-154)", (2, 39, 5))],
+    [
+        ("2.39.5", (2, 39, 5)),
+        ("2.47.0.windows.1", (2, 47, 0, 1)),
+        ("2.39.5 (Apple Git-154)", (2, 39, 5)),
+    ],
 )
 def test_versions_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, version: tuple[int, ...]
@@ -137,7 +160,9 @@ def test_a_clean_environment_reaches_the_other_repository(repo: GitRepo, tmp_pat
     tied = {**os.environ, "GIT_DIR": str(repo.path / ".git"), "GIT_CONFIG_KEY_0": "a.b"}
     words = ["rev-parse", "--absolute-git-dir"]
     assert run_git(words, str(other.path), env=tied).out.strip() == os.fsencode(repo.path / ".git")
-    assert run_git(words, str(other.path), env=clean_env(tied)).out.strip() == os.fsencode(other.path / ".git")
+    assert run_git(words, str(other.path), env=clean_env(tied)).out.strip() == os.fsencode(
+        other.path / ".git"
+    )
     assert clean_env(tied)["GIT_CONFIG_KEY_0"] == "safe.bareRepository"
     assert "PATH" in clean_env(tied)
 
@@ -161,9 +186,12 @@ def test_a_long_answer_can_be_read_as_it_comes(repo: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", ["status", "next", "prime", "show", "log", "validate", "validate --staged", "diff", "resume"]
+    "verb",
+    ["status", "next", "prime", "show", "log", "validate", "validate --staged", "diff", "resume"],
 )
-def test_a_verb_that_reads_does_not_start_the_monitor_that_a_repository_names(repo: GitRepo, verb: str) -> None:
+def test_a_verb_that_reads_does_not_start_the_monitor_that_a_repository_names(
+    repo: GitRepo, verb: str
+) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.commit()
     script = repo.path.parent / "monitor"

@@ -19,8 +19,17 @@ TABLE = ROOT / "checkpoint_git/git/settings.py"
 
 
 def read_sources() -> dict[str, str]:
-    files = [path for folder in ("checkpoint_git", "hooks") for path in (ROOT / folder).rglob("*") if path.is_file()]
-    return {str(path): path.read_text("utf-8") for path in files if path.suffix != ".pyc" and path != TABLE}
+    files = [
+        path
+        for folder in ("checkpoint_git", "hooks")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file()
+    ]
+    return {
+        str(path): path.read_text("utf-8")
+        for path in files
+        if path.suffix != ".pyc" and path != TABLE
+    }
 
 
 def test_the_table_has_every_setting_that_the_package_names() -> None:
@@ -34,7 +43,11 @@ def test_every_setting_is_read_by_its_name_in_the_table() -> None:
     assert set(constants.values()) == SETTINGS.keys()
     sources = "\n".join(read_sources().values())
     standalone = "POINTS_BUDGET"  # snapshot.py imports nothing of the package
-    unread = [name for name in constants if name != standalone and not re.search(rf"[(, ]{name}\b", sources)]
+    unread = [
+        name
+        for name in constants
+        if name != standalone and not re.search(rf"[(, ]{name}\b", sources)
+    ]
     assert unread == []
     lower = [name.lower() for name in SETTINGS]
     assert [name for name in lower if f'"{name}"' in sources] == []
@@ -44,7 +57,10 @@ def test_a_setting_is_found_among_those_of_git_or_by_default() -> None:
     assert find_setting({"checkpoint.syncbranch": "states"}, SYNC_BRANCH) == "states"
     assert find_setting({}, SYNC_BRANCH) == ""
     assert find_setting({}, MEMORY_TIMEOUT) == "20"
-    assert (POINTS_BUDGET, SETTINGS[POINTS_BUDGET].default) == (snapshot.BUDGET, snapshot.DEFAULT_BUDGET)
+    assert (POINTS_BUDGET, SETTINGS[POINTS_BUDGET].default) == (
+        snapshot.BUDGET,
+        snapshot.DEFAULT_BUDGET,
+    )
 
 
 def test_a_flag_is_read_as_git_reads_it(repo: GitRepo) -> None:

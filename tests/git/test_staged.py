@@ -124,11 +124,17 @@ def test_what_is_larger_than_a_checkpoint_may_be_is_not_read(repo: GitRepo) -> N
 READERS = [
     "hook post-commit",
     "diff --rev HEAD~1",
-    *(pytest.param(words, marks=pytest.mark.deep) for words in ("validate --rev HEAD", "validate --staged")),
+    *(
+        pytest.param(words, marks=pytest.mark.deep)
+        for words in ("validate --rev HEAD", "validate --staged")
+    ),
 ]
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it is Linux that tells how much memory was taken")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="it is Linux that tells how much memory was taken",
+)
 @pytest.mark.parametrize("words", READERS)
 def test_a_blob_of_any_size_takes_little_memory(repo: GitRepo, words: str) -> None:
     repo.write(A, "{}")

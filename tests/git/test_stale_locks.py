@@ -34,7 +34,10 @@ def test_locks_on_our_own_refs_are_removed_and_while_a_git_may_run_only_old_ones
     own = tmp_path / OWN_REFS
     ours = [make_lock(own / name, 5) for name in ("sync.lock", "sync/theirs.lock")]
     ref = make_lock(own / "sync/known", 60)
-    users = [make_lock(tmp_path / name, 60) for name in ("index.lock", "refs/heads/main.lock", "refs/worktree/x.lock")]
+    users = [
+        make_lock(tmp_path / name, 60)
+        for name in ("index.lock", "refs/heads/main.lock", "refs/worktree/x.lock")
+    ]
 
     waited = list[float]()
 
@@ -58,17 +61,43 @@ def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) 
     repo.git("worktree", "add", "-q", "../beside")
     common = repo.path / ".git"
     left = [
-        *("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock", "refs/heads/a/b.lock"),
-        *("logs/HEAD.lock", "packed-refs.new", "info/sparse-checkout.lock", "objects/info/commit-graph.lock"),
-        *("worktrees/beside/index.lock", "worktrees/beside/HEAD.lock", "worktrees/beside/refs/bisect/bad.lock"),
+        *(
+            "index.lock",
+            "HEAD.lock",
+            "config.lock",
+            "packed-refs.lock",
+            "shallow.lock",
+            "refs/heads/a/b.lock",
+        ),
+        *(
+            "logs/HEAD.lock",
+            "packed-refs.new",
+            "info/sparse-checkout.lock",
+            "objects/info/commit-graph.lock",
+        ),
+        *(
+            "worktrees/beside/index.lock",
+            "worktrees/beside/HEAD.lock",
+            "worktrees/beside/refs/bisect/bad.lock",
+        ),
     ]
     locks = [make_lock(common / name, 61) for name in left]
     make_lock(common / "ORIG_HEAD.lock", 0)  # young
-    for name in ("checkpoint.lock", "checkpoint-sync.lock", "lfs/x.lock", "refs/heads/x", "other.lock"):
+    for name in (
+        "checkpoint.lock",
+        "checkpoint-sync.lock",
+        "lfs/x.lock",
+        "refs/heads/x",
+        "other.lock",
+    ):
         make_lock(common / name, 600)
     assert [lock.path for lock in find_locks(list_git_dirs(str(common)))] == sorted(locks)
     assert all(61 <= lock.age < 90 for lock in find_locks(list_git_dirs(str(common))))
-    assert list_work_folders(str(common)) == [str(common), str(repo.path), str(repo.path.parent / "beside")]
+    assert list_work_folders(str(common)) == [
+        str(common),
+        str(repo.path),
+        str(repo.path.parent / "beside"),
+    ]
 
 
 def test_a_lock_of_the_users_is_named_with_its_age_and_the_command(repo: GitRepo) -> None:

@@ -38,7 +38,9 @@ def build_clone(folder: Path) -> None:
 
 
 def tracking(repo: GitRepo) -> Tracking | None:
-    return read_tracking(str(repo.path), repo.git("rev-parse", "--absolute-git-dir"), offline_env(os.environ))
+    return read_tracking(
+        str(repo.path), repo.git("rev-parse", "--absolute-git-dir"), offline_env(os.environ)
+    )
 
 
 def advance(origin: GitRepo, clone: GitRepo, text: str = "theirs\n", path: str = PATH) -> str:
@@ -79,12 +81,20 @@ def test_a_dirty_path_may_have_any_name(clone: GitRepo, name: str) -> None:
     assert found.dirty == {path}
 
 
-def test_a_branch_without_upstream_is_compared_with_the_default_branch(repo: GitRepo, clone: GitRepo) -> None:
+def test_a_branch_without_upstream_is_compared_with_the_default_branch(
+    repo: GitRepo, clone: GitRepo
+) -> None:
     clone.git("checkout", "-q", "--no-track", "-b", "topic")
     commit = advance(repo, clone)
     found = tracking(clone)
     assert found is not None
-    assert (found.name, found.commit, found.tracked, found.ahead, found.behind) == ("origin/main", commit, False, 0, 1)
+    assert (found.name, found.commit, found.tracked, found.ahead, found.behind) == (
+        "origin/main",
+        commit,
+        False,
+        0,
+        1,
+    )
 
 
 def test_the_only_remote_will_do_whatever_its_name(repo: GitRepo, clone: GitRepo) -> None:
@@ -105,7 +115,9 @@ def test_of_several_remotes_without_an_origin_none_is_guessed(clone: GitRepo) ->
     assert tracking(clone) is None
 
 
-def test_there_is_nothing_to_compare_without_remotes_commits_or_a_branch(repo: GitRepo, clone: GitRepo) -> None:
+def test_there_is_nothing_to_compare_without_remotes_commits_or_a_branch(
+    repo: GitRepo, clone: GitRepo
+) -> None:
     assert tracking(repo) is None
     clone.git("checkout", "-q", "--detach")
     assert tracking(clone) is None
@@ -146,13 +158,18 @@ def test_the_versions_of_what_both_sides_hold_are_read(repo: GitRepo, clone: Git
     found = tracking(clone)
     assert found is not None
     touched = read_diverged_files(str(clone.path), found, offline_env(os.environ))
-    assert [(file.path, [base.data for base in file.bases], file.first, file.second) for file in touched.files] == [
+    assert [
+        (file.path, [base.data for base in file.bases], file.first, file.second)
+        for file in touched.files
+    ] == [
         (PATH, [b"base\n"], b"mine\n", b"theirs\n"),
         ("sub/.checkpoints/audit.checkpoint.json", [None], None, b"new\n"),
     ]
 
 
-def test_a_shallow_clone_without_the_base_says_so(repo: GitRepo, clone: GitRepo, tmp_path: Path) -> None:
+def test_a_shallow_clone_without_the_base_says_so(
+    repo: GitRepo, clone: GitRepo, tmp_path: Path
+) -> None:
     repo.git("checkout", "-q", "-b", "topic")
     repo.write(PATH, "topic\n")
     repo.commit("topic")
@@ -160,7 +177,9 @@ def test_a_shallow_clone_without_the_base_says_so(repo: GitRepo, clone: GitRepo,
     repo.write(PATH, "main\n")
     repo.commit("main")
     shallow = tmp_path / "shallow"
-    repo.git("clone", "-q", "--depth", "1", "--no-single-branch", f"file://{repo.path}", str(shallow))
+    repo.git(
+        "clone", "-q", "--depth", "1", "--no-single-branch", f"file://{repo.path}", str(shallow)
+    )
     cut = GitRepo(shallow)
     cut.git("checkout", "-q", "topic")
     cut.git("branch", "-q", "--set-upstream-to", "origin/main")
@@ -176,7 +195,9 @@ def test_a_shallow_clone_without_the_base_says_so(repo: GitRepo, clone: GitRepo,
      ({"pull.rebase": "true", "branch.main.rebase": "false"}, False), ({"branch.main.rebase": "true"}, True),
      ({"branch.other.rebase": "true"}, False)],
 )  # fmt: skip
-def test_how_a_pull_goes_is_configured(repo: GitRepo, settings: dict[str, str], rebases: bool) -> None:
+def test_how_a_pull_goes_is_configured(
+    repo: GitRepo, settings: dict[str, str], rebases: bool
+) -> None:
     for key, value in settings.items():
         repo.git("config", key, value)
     found = read_settings(str(repo.path), "main", offline_env(os.environ))
@@ -203,7 +224,9 @@ def test_an_untracked_file_is_in_the_way_of_a_new_one(repo: GitRepo) -> None:
     [({}, False), ({"merge.autoStash": "true"}, True), ({"rebase.autoStash": "true"}, False),
      ({"rebase.autoStash": "true", "pull.rebase": "true"}, True)],
 )  # fmt: skip
-def test_a_pull_may_put_aside_what_is_not_committed(repo: GitRepo, settings: dict[str, str], stashes: bool) -> None:
+def test_a_pull_may_put_aside_what_is_not_committed(
+    repo: GitRepo, settings: dict[str, str], stashes: bool
+) -> None:
     for key, value in settings.items():
         repo.git("config", key, value)
     assert read_settings(str(repo.path), "main", offline_env(os.environ)).stashes == stashes

@@ -45,7 +45,16 @@ def test_only_what_git_was_never_given_is_uncommitted(repo: GitRepo, env: dict[s
         "dist/x.js",
     ]
     found = read_uncommitted(str(repo.path), [*asked, "-x", "ü\n.py", "gone.py"], env)
-    assert found == {"new.py", "dir", "dir/", "dir/sub", "dir/sub/b.py", "part/new.py", "-x", "ü\n.py"}
+    assert found == {
+        "new.py",
+        "dir",
+        "dir/",
+        "dir/sub",
+        "dir/sub/b.py",
+        "part/new.py",
+        "-x",
+        "ü\n.py",
+    }
     assert read_uncommitted(str(repo.path), [], env) == set()
 
 
@@ -80,7 +89,9 @@ def test_unmerged_are_checkpoints_alone(repo: GitRepo, env: dict[str, str]) -> N
     assert read_unmerged(str(repo.path), env) == [path]
 
 
-def test_the_default_branch_is_the_remotes_own_else_one_of_the_usual_names(repo: GitRepo, env: dict[str, str]) -> None:
+def test_the_default_branch_is_the_remotes_own_else_one_of_the_usual_names(
+    repo: GitRepo, env: dict[str, str]
+) -> None:
     assert read_default_branch(str(repo.path), "file", env) is None
     repo.write("file", "main\n")
     repo.commit("begin")

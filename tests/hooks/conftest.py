@@ -30,7 +30,9 @@ def build_guarded(folder: Path) -> None:
 
 @pytest.fixture
 def no_python(guarded: GitRepo, tmp_path: Path) -> Path:
-    """The recorded interpreter replaced by one that leaves a mark: the file that is there once it was started."""
+    """The recorded interpreter replaced by one that leaves a mark: the file that is there once it
+    was started.
+    """
     mark = tmp_path / "python-was-started"
     spy = tmp_path / "spy"
     spy.write_text(f'#!/bin/sh\ntouch "{mark}"\n')

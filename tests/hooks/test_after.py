@@ -30,7 +30,8 @@ def test_a_merge_saves_to_the_memory_server_where_that_is_asked_for(guarded: Git
         guarded.git("checkout", "-q", "main")
         guarded.git("config", "checkpoint.memoryOnCommit", str(is_wanted).lower())
         guarded.git("merge", "-q", "--no-ff", "-m", "merge", f"side-{number}")
-        assert log.exists() == is_wanted  # the save fails, since no server is configured: its log stays
+        # the save fails, since no server is configured: its log stays
+        assert log.exists() == is_wanted
 
 
 def test_a_squash_of_an_invalid_checkpoint_is_told(guarded: GitRepo) -> None:
@@ -58,7 +59,9 @@ def test_an_amended_commit_is_told_once(guarded: GitRepo) -> None:
     assert done.stderr.decode().count(f"{PATH}:10") == 1
 
 
-def test_a_merge_and_a_rebase_without_checkpoints_start_no_python(guarded: GitRepo, no_python: Path) -> None:
+def test_a_merge_and_a_rebase_without_checkpoints_start_no_python(
+    guarded: GitRepo, no_python: Path
+) -> None:
     guarded.git("checkout", "-q", "-b", "side")
     guarded.write("a.txt", "a\n")
     guarded.commit()

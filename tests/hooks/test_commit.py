@@ -15,9 +15,13 @@ from tests.tools.setup.test_steps import find_dead_process
 BARE_PATH = "/usr/bin:/bin"
 
 
-def commit(repo: GitRepo, *words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+def commit(
+    repo: GitRepo, *words: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """Git commit, whatever it answers."""
-    return repo.run("git", "commit", "-q", "-m", "change", *words, env={**os.environ, **(env or {})})
+    return repo.run(
+        "git", "commit", "-q", "-m", "change", *words, env={**os.environ, **(env or {})}
+    )
 
 
 def test_an_invalid_staged_checkpoint_is_blocked_with_file_and_line(guarded: GitRepo) -> None:
@@ -31,7 +35,9 @@ def test_an_invalid_staged_checkpoint_is_blocked_with_file_and_line(guarded: Git
     assert done.stdout == b""
 
 
-def test_an_invalid_staged_checkpoint_is_blocked_though_the_work_tree_is_valid(guarded: GitRepo) -> None:
+def test_an_invalid_staged_checkpoint_is_blocked_though_the_work_tree_is_valid(
+    guarded: GitRepo,
+) -> None:
     guarded.write(PATH, BAD)
     guarded.git("add", PATH)
     guarded.write(PATH, GOOD)
@@ -156,7 +162,13 @@ def test_a_bare_search_path_as_of_a_program_with_windows_is_enough(guarded: GitR
 
 
 @pytest.mark.parametrize(
-    "path", [None, ":", ".", *(pytest.param(path, marks=pytest.mark.deep) for path in ("", ":/nowhere", "/nowhere:"))]
+    "path",
+    [
+        None,
+        ":",
+        ".",
+        *(pytest.param(path, marks=pytest.mark.deep) for path in ("", ":/nowhere", "/nowhere:")),
+    ],
 )
 def test_modules_of_the_work_tree_are_not_run(guarded: GitRepo, path: str | None) -> None:
     env = {**os.environ, "PYTHONPATH": path} if path is not None else None
@@ -167,7 +179,9 @@ def test_modules_of_the_work_tree_are_not_run(guarded: GitRepo, path: str | None
     assert commit(guarded, env=env).returncode == 0
 
 
-def test_what_a_killed_writer_left_beside_the_files_goes_with_the_next_commit(guarded: GitRepo) -> None:
+def test_what_a_killed_writer_left_beside_the_files_goes_with_the_next_commit(
+    guarded: GitRepo,
+) -> None:
     left = guarded.path / f"..merge_file_Ab12cD.{find_dead_process()}-0011aabb.tmp"
     left.write_text("half")
     own = guarded.path / ".notes.tmp"
@@ -187,8 +201,15 @@ def test_without_interpreter_and_command_the_commit_stops_with_a_hint(guarded: G
     assert b"--no-verify" in done.stderr
 
 
-def test_what_does_not_start_is_passed_over_and_an_answer_is_not(guarded: GitRepo, tmp_path: Path) -> None:
-    programs = {"checkpoint": 'echo "asked: $*"', "lost": "exit 1", "old": "exit 2", "refuses": "exit 11"}
+def test_what_does_not_start_is_passed_over_and_an_answer_is_not(
+    guarded: GitRepo, tmp_path: Path
+) -> None:
+    programs = {
+        "checkpoint": 'echo "asked: $*"',
+        "lost": "exit 1",
+        "old": "exit 2",
+        "refuses": "exit 11",
+    }
     for name, script in programs.items():
         program = tmp_path / "bin" / name
         program.parent.mkdir(exist_ok=True)
@@ -198,7 +219,10 @@ def test_what_does_not_start_is_passed_over_and_an_answer_is_not(guarded: GitRep
     package = guarded.git("config", "checkpoint.install.package")
 
     cases = [(known, "/gone/checkpoint_git", True)]
-    cases += [(f"{tmp_path}/bin/{name}", package, name != "refuses") for name in ("lost", "old", "refuses")]
+    cases += [
+        (f"{tmp_path}/bin/{name}", package, name != "refuses")
+        for name in ("lost", "old", "refuses")
+    ]
     for python, folder, is_passed_over in cases:
         guarded.git("config", "checkpoint.install.python", python)
         guarded.git("config", "checkpoint.install.package", folder)
@@ -208,7 +232,9 @@ def test_what_does_not_start_is_passed_over_and_an_answer_is_not(guarded: GitRep
         assert (b"asked: hook pre-commit" in done.stderr) is is_passed_over, python
 
 
-def test_a_commit_that_touches_no_checkpoint_starts_no_python(guarded: GitRepo, no_python: Path) -> None:
+def test_a_commit_that_touches_no_checkpoint_starts_no_python(
+    guarded: GitRepo, no_python: Path
+) -> None:
     guarded.write("a.txt", "a\n")
     guarded.write(".checkpoints/README.md", "changed\n")
     guarded.commit()
@@ -279,7 +305,9 @@ def test_husky_runs_ours(guarded: GitRepo) -> None:
     guarded.write(".husky/pre-commit", "echo npm test\n")
     stub = guarded.write(".husky/_/pre-commit", '#!/usr/bin/env sh\n. "${0%/*}/h"\n')
     stub.chmod(0o755)
-    guarded.write(".husky/_/h", 'sh -e "$(dirname "$(dirname "$0")")/$(basename "$0")" "$@"\nexit $?\n')
+    guarded.write(
+        ".husky/_/h", 'sh -e "$(dirname "$(dirname "$0")")/$(basename "$0")" "$@"\nexit $?\n'
+    )
     guarded.git("config", "core.hooksPath", ".husky/_")
     init(str(guarded.path), Options(), os.environ)
     guarded.write(PATH, BAD)

@@ -39,7 +39,9 @@ def make_branch(repo: GitRepo, name: str, text: str, start: str = "main") -> Non
     repo.git("checkout", "-q", "main")
 
 
-def test_a_push_of_two_refs_whose_first_is_bad_is_blocked(guarded: GitRepo, remote: GitRepo) -> None:
+def test_a_push_of_two_refs_whose_first_is_bad_is_blocked(
+    guarded: GitRepo, remote: GitRepo
+) -> None:
     make_branch(guarded, "a-bad", BAD)
     make_branch(guarded, "b-good", checkpoint_text(step="sprint-3"))
     done = push(guarded, "a-bad", "b-good")
@@ -55,7 +57,9 @@ def test_a_push_of_two_refs_whose_last_is_bad_is_blocked(guarded: GitRepo, remot
     assert push(guarded, "a-good", "b-bad").returncode == 1
 
 
-def test_a_new_branch_that_is_bad_is_blocked_and_a_good_one_passes(guarded: GitRepo, remote: GitRepo) -> None:
+def test_a_new_branch_that_is_bad_is_blocked_and_a_good_one_passes(
+    guarded: GitRepo, remote: GitRepo
+) -> None:
     make_branch(guarded, "bad", BAD)
     make_branch(guarded, "good", checkpoint_text(step="sprint-3"))
     assert push(guarded, "bad").returncode == 1
@@ -70,7 +74,9 @@ def test_a_bad_commit_that_a_later_one_mended_passes(guarded: GitRepo, remote: G
     assert push(guarded, "mended").returncode == 0
 
 
-def test_an_update_of_a_branch_is_compared_with_what_the_remote_has(guarded: GitRepo, remote: GitRepo) -> None:
+def test_an_update_of_a_branch_is_compared_with_what_the_remote_has(
+    guarded: GitRepo, remote: GitRepo
+) -> None:
     guarded.write(PATH, BAD)
     guarded.commit("bad", hooks=False)
     assert push(guarded, "main").returncode == 1
@@ -103,7 +109,9 @@ def test_a_remote_that_moved_on_unknown_to_us_does_not_stop_the_check(
     assert f"{PATH}:10" in done.stderr.decode()
 
 
-def test_a_forced_push_back_to_an_older_bad_commit_is_blocked(guarded: GitRepo, remote: GitRepo) -> None:
+def test_a_forced_push_back_to_an_older_bad_commit_is_blocked(
+    guarded: GitRepo, remote: GitRepo
+) -> None:
     guarded.write(PATH, BAD)
     guarded.commit("bad", hooks=False)
     guarded.write(PATH, checkpoint_text(step="sprint-3"))
@@ -119,7 +127,9 @@ def test_a_first_push_to_an_address_checks_everything(guarded: GitRepo, tmp_path
     assert guarded.run("git", "push", "-q", str(bare.path), "bad").returncode == 1
 
 
-def test_tags_on_commits_are_checked_and_tags_on_files_are_not(guarded: GitRepo, remote: GitRepo) -> None:
+def test_tags_on_commits_are_checked_and_tags_on_files_are_not(
+    guarded: GitRepo, remote: GitRepo
+) -> None:
     make_branch(guarded, "bad", BAD)
     guarded.git("tag", "-a", "v1", "-m", "v1", "bad")
     guarded.git("tag", "file", "HEAD:.gitattributes")
@@ -127,7 +137,9 @@ def test_tags_on_commits_are_checked_and_tags_on_files_are_not(guarded: GitRepo,
     assert push(guarded, "v1").returncode == 1
 
 
-def test_a_push_that_touches_no_checkpoint_starts_no_python(guarded: GitRepo, remote: GitRepo, no_python: Path) -> None:
+def test_a_push_that_touches_no_checkpoint_starts_no_python(
+    guarded: GitRepo, remote: GitRepo, no_python: Path
+) -> None:
     guarded.write("a.txt", "a\n")
     guarded.commit()
     guarded.git("branch", "new")
@@ -140,7 +152,9 @@ def test_a_push_that_touches_no_checkpoint_starts_no_python(guarded: GitRepo, re
     assert no_python.exists()
 
 
-def test_another_tools_hook_still_reads_every_line_after_ours(guarded: GitRepo, remote: GitRepo) -> None:
+def test_another_tools_hook_still_reads_every_line_after_ours(
+    guarded: GitRepo, remote: GitRepo
+) -> None:
     hook = guarded.write(".git/hooks/pre-push.new", "")
     ours = guarded.read(".git/hooks/pre-push")
     hook.write_text(f'{ours}while read -r line; do echo "$1: $line" >> lines.txt; done\n')
@@ -162,7 +176,9 @@ def ship(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "drifted")
 
 
-def test_an_action_that_is_shipped_is_told_and_let_through(guarded: GitRepo, remote: GitRepo) -> None:
+def test_an_action_that_is_shipped_is_told_and_let_through(
+    guarded: GitRepo, remote: GitRepo
+) -> None:
     ship(guarded)
     done = push(guarded, "drifted")
     assert done.returncode == 0

@@ -39,7 +39,9 @@ def build_pushed(folder: Path) -> None:
 
 @pytest.fixture
 def clone(repo: GitRepo, tmp_path: Path) -> GitRepo:
-    """A repository without hooks of its own, and its server, whose path is as awkward as paths get."""
+    """A repository without hooks of its own, and its server, whose path is as awkward as paths
+    get.
+    """
     server = tmp_path / 'it\'s a "sörver" %d.git'
     copy_built(build_pushed, server, repo.path)
     repo.git("remote", "set-url", "origin", str(server))
@@ -74,7 +76,9 @@ def test_the_hook_works_where_git_uses_a_bare_repository_by_its_name_alone(clone
     assert PATH in said(done)
 
 
-def branch(repo: GitRepo, name: str, text: str | bytes, path: str = PATH, start: str = "main") -> None:
+def branch(
+    repo: GitRepo, name: str, text: str | bytes, path: str = PATH, start: str = "main"
+) -> None:
     """A branch whose tip holds a file of this text."""
     repo.git("checkout", "-q", "-b", name, start)
     repo.write(path, text)
@@ -82,7 +86,9 @@ def branch(repo: GitRepo, name: str, text: str | bytes, path: str = PATH, start:
     repo.git("checkout", "-q", "main")
 
 
-def test_a_workflows_file_is_compared_with_the_other_one_that_is_there_already(clone: GitRepo) -> None:
+def test_a_workflows_file_is_compared_with_the_other_one_that_is_there_already(
+    clone: GitRepo,
+) -> None:
     clone.write("memory/state/phase.json", text_of(phase("VERIFICATION")))
     clone.write("memory/state/execution.json", text_of(execution(task("a", "complete"))))
     clone.commit("workflow")
@@ -91,12 +97,17 @@ def test_a_workflows_file_is_compared_with_the_other_one_that_is_there_already(c
     clone.commit("one more task")
     done = push(clone, "main")
     assert (done.returncode, "workflow/tasks-behind" in said(done)) == (1, True)
-    clone.write("memory/state/execution.json", text_of(execution(task("a", "complete"), task("b", "complete"))))
+    clone.write(
+        "memory/state/execution.json",
+        text_of(execution(task("a", "complete"), task("b", "complete"))),
+    )
     clone.commit("done")
     assert push(clone, "main").returncode == 0
 
 
-def test_a_broken_checkpoint_is_refused_with_its_place_and_what_to_do(clone: GitRepo, server: GitRepo) -> None:
+def test_a_broken_checkpoint_is_refused_with_its_place_and_what_to_do(
+    clone: GitRepo, server: GitRepo
+) -> None:
     clone.write(PATH, BAD)
     clone.commit("bad")
     done = push(clone, "main")
@@ -121,7 +132,9 @@ def test_one_bad_ref_refuses_the_whole_push(clone: GitRepo, server: GitRepo) -> 
     assert server.git("branch", "--list", "*-*") == ""
 
 
-def test_the_update_hook_refuses_the_bad_ref_alone_and_with_atomic_all(repo: GitRepo, tmp_path: Path) -> None:
+def test_the_update_hook_refuses_the_bad_ref_alone_and_with_atomic_all(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     server = make_server(tmp_path / "origin.git", hooks="update")
     assert not (server.path / "hooks/pre-receive").exists()
     repo.write(PATH, GOOD)
@@ -180,7 +193,9 @@ def test_deletions_tags_and_forced_pushes_are_ordinary(clone: GitRepo) -> None:
     assert push(clone, "--force", "orphan:main").returncode == 0
 
 
-def test_a_push_that_touches_no_checkpoint_starts_no_python(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+def test_a_push_that_touches_no_checkpoint_starts_no_python(
+    clone: GitRepo, server: GitRepo, tmp_path: Path
+) -> None:
     mark = tmp_path / "python-was-started"
     spy = tmp_path / "spy"
     spy.write_text(f'#!/bin/sh\ntouch "{mark}"\n')
@@ -198,7 +213,9 @@ def test_a_push_that_touches_no_checkpoint_starts_no_python(clone: GitRepo, serv
     assert mark.exists()
 
 
-def test_a_server_whose_python_is_gone_refuses_and_says_whom_to_ask(clone: GitRepo, server: GitRepo) -> None:
+def test_a_server_whose_python_is_gone_refuses_and_says_whom_to_ask(
+    clone: GitRepo, server: GitRepo
+) -> None:
     server.git("config", "checkpoint.install.python", "/gone/python")
     clone.write("a.txt", "a\n")
     clone.commit()
@@ -214,14 +231,21 @@ def test_a_server_whose_python_is_gone_refuses_and_says_whom_to_ask(clone: GitRe
 def test_a_bare_path_is_enough(clone: GitRepo) -> None:
     clone.write(PATH, BAD)
     clone.commit()
-    receive = f"env -i PATH=/usr/bin:/bin HOME={os.environ['HOME']} {shutil.which('git')} receive-pack"
+    receive = (
+        f"env -i PATH=/usr/bin:/bin HOME={os.environ['HOME']} {shutil.which('git')} receive-pack"
+    )
     done = clone.run("git", "push", "-q", f"--receive-pack={receive}", "origin", "main")
     assert done.returncode == 1
     assert f"{PATH}:10" in said(done)
 
 
 def test_hostile_names_reach_the_pusher_escaped(clone: GitRepo) -> None:
-    branch(clone, "x;$(touch\u202epwned)`id`'\"&|é", BAD, ".checkpoints/a\x1b[2J\nb\u202e.checkpoint.json")
+    branch(
+        clone,
+        "x;$(touch\u202epwned)`id`'\"&|é",
+        BAD,
+        ".checkpoints/a\x1b[2J\nb\u202e.checkpoint.json",
+    )
     done = push(clone, "--all")
     assert done.returncode == 1
     assert "\x1b[2J" not in said(done)
@@ -244,7 +268,9 @@ def test_content_of_any_kind_is_judged(clone: GitRepo) -> None:
         assert len(done.stderr) < 50_000
 
 
-def test_a_link_out_of_the_repository_and_a_submodule_are_refused_in_a_checkpoints_place(clone: GitRepo) -> None:
+def test_a_link_out_of_the_repository_and_a_submodule_are_refused_in_a_checkpoints_place(
+    clone: GitRepo,
+) -> None:
     clone.git("checkout", "-q", "-b", "link")
     (clone.path / ".checkpoints/other.checkpoint.json").symlink_to("../../outside")
     clone.commit()
@@ -252,7 +278,12 @@ def test_a_link_out_of_the_repository_and_a_submodule_are_refused_in_a_checkpoin
     assert done.returncode == 1
     assert "file/link-outside" in said(done)
     clone.git("checkout", "-q", "-b", "module", "main")
-    clone.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},.checkpoints/sub.checkpoint.json")
+    clone.git(
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        f"160000,{'1' * 40},.checkpoints/sub.checkpoint.json",
+    )
     clone.git("commit", "-q", "-m", "a submodule")
     done = push(clone, "module")
     assert done.returncode == 1
@@ -273,11 +304,19 @@ def test_a_replacement_that_was_pushed_hides_nothing(clone: GitRepo) -> None:
     assert push(clone, "main").returncode == 1
 
 
-def test_a_shallow_clone_pushes_and_is_checked(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+def test_a_shallow_clone_pushes_and_is_checked(
+    clone: GitRepo, server: GitRepo, tmp_path: Path
+) -> None:
     clone.write("a.txt", "a\n")
     clone.commit()
     assert push(clone, "main").returncode == 0
-    clone.git("clone", "-q", "--depth=1", f"file://{server.path}".replace("%", "%25"), str(tmp_path / "shallow"))
+    clone.git(
+        "clone",
+        "-q",
+        "--depth=1",
+        f"file://{server.path}".replace("%", "%25"),
+        str(tmp_path / "shallow"),
+    )
     shallow = GitRepo(tmp_path / "shallow")
     shallow.write(PATH, NEXT)
     shallow.commit()
@@ -287,7 +326,9 @@ def test_a_shallow_clone_pushes_and_is_checked(clone: GitRepo, server: GitRepo, 
     assert push(shallow, "main").returncode == 1
 
 
-def test_a_repository_that_borrows_objects_is_checked(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+def test_a_repository_that_borrows_objects_is_checked(
+    clone: GitRepo, server: GitRepo, tmp_path: Path
+) -> None:
     server.git("clone", "-q", "--bare", "--shared", str(server.path), str(tmp_path / "fork.git"))
     fork = GitRepo(tmp_path / "fork.git")
     init(str(fork.path), Options(), environ_in(fork.path))
@@ -367,10 +408,17 @@ def test_another_hook_still_reads_every_line_after_ours(clone: GitRepo, server: 
     assert [line.split()[2] for line in lines] == ["refs/heads/a", "refs/heads/b"]
 
 
-def test_a_push_through_a_daemon_on_the_loopback_is_checked(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+def test_a_push_through_a_daemon_on_the_loopback_is_checked(
+    clone: GitRepo, server: GitRepo, tmp_path: Path
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    words = ["--export-all", "--enable=receive-pack", f"--base-path={server.path.parent}", "--reuseaddr"]
+    words = [
+        "--export-all",
+        "--enable=receive-pack",
+        f"--base-path={server.path.parent}",
+        "--reuseaddr",
+    ]
     bare = {"PATH": "/usr/bin:/bin", "HOME": os.environ["HOME"], "GIT_CONFIG_NOSYSTEM": "1"}
     where = ["--listen=127.0.0.1", f"--port={port}"]
     daemon = subprocess.Popen(["git", "daemon", *words, *where], env=bare, start_new_session=True)
@@ -407,7 +455,15 @@ def test_a_server_that_lacks_a_tool_lets_nothing_through_unseen(
 ) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("sh", "cat", "git", "cut", "sed", "dirname"):  # but for head; dirname: git may be a script
+    # but for head; dirname: git may be a script
+    for name in (
+        "sh",
+        "cat",
+        "git",
+        "cut",
+        "sed",
+        "dirname",
+    ):
         (tools / name).write_text(f"#!/bin/sh\nexec '{shutil.which(name)}' \"$@\"\n")
         (tools / name).chmod(0o755)
     clone.write(PATH, BAD)

@@ -93,7 +93,9 @@ def test_two_different_records_of_one_name_are_a_conflict(recorded: GitRepo) -> 
 
 
 @pytest.mark.parametrize("branch", ["main", "other"])
-def test_a_push_that_would_take_a_record_away_is_refused(recorded: GitRepo, tmp_path: Path, branch: str) -> None:
+def test_a_push_that_would_take_a_record_away_is_refused(
+    recorded: GitRepo, tmp_path: Path, branch: str
+) -> None:
     recorded.git("init", "-q", "--bare", str(tmp_path / "origin.git"))
     recorded.git("remote", "add", "origin", str(tmp_path / "origin.git"))
     recorded.git("push", "-q", "origin", "main")
@@ -108,7 +110,9 @@ def test_a_push_that_would_take_a_record_away_is_refused(recorded: GitRepo, tmp_
 
 
 def merge_of_two_records(recorded: GitRepo) -> tuple[str, str]:
-    """A merge in which both sides wrote attempt 2: theirs keeps the name, ours is attempt 3. The two records."""
+    """A merge in which both sides wrote attempt 2: theirs keeps the name, ours is attempt 3. The
+    two records.
+    """
     base = recorded.path / "records"
     recorded.git("checkout", "-q", "-b", "other")
     put_record(base, attempt=2, artifact_paths=["theirs"])
@@ -139,7 +143,9 @@ def test_a_merge_takes_the_other_branchs_record_and_ours_becomes_another_attempt
     assert recorded.exit_code("push", "-q", "to-fresh", "main") == 0
 
 
-def test_a_conflict_that_was_settled_as_ours_is_settled_for_the_other_branch(recorded: GitRepo) -> None:
+def test_a_conflict_that_was_settled_as_ours_is_settled_for_the_other_branch(
+    recorded: GitRepo,
+) -> None:
     second, third = merge_of_two_records(recorded)
     recorded.git("checkout", "--ours", second)
     (recorded.path / third).unlink()
@@ -165,7 +171,9 @@ def test_a_merge_changes_no_record_otherwise(recorded: GitRepo, change: str) -> 
     assert (done.returncode, b"pipeline/append-only" in done.stderr) == (1, True)
 
 
-def test_what_one_branch_edited_is_a_change_when_it_is_merged_and_pushed(recorded: GitRepo, tmp_path: Path) -> None:
+def test_what_one_branch_edited_is_a_change_when_it_is_merged_and_pushed(
+    recorded: GitRepo, tmp_path: Path
+) -> None:
     recorded.git("init", "-q", "--bare", str(tmp_path / "origin.git"))
     recorded.git("remote", "add", "origin", str(tmp_path / "origin.git"))
     recorded.git("push", "-q", "origin", "main")

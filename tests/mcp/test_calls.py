@@ -10,7 +10,9 @@ from checkpoint_git.mcp.calls import DEPTH, fit, write
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters()), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters()), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
@@ -33,7 +35,11 @@ def test_the_text_is_the_value_as_json_that_utf_8_can_spell(document: dict[str, 
 def test_nothing_stands_in_the_text_that_nobody_sees(text: str) -> None:
     written = write({"text": text})
     assert json.loads(written) == {"text": text}
-    assert not {letter for letter in written if letter < " " or letter in "\x7f\u202e\u2066\u200b\u2028\ufeff"}
+    assert not {
+        letter
+        for letter in written
+        if letter < " " or letter in "\x7f\u202e\u2066\u200b\u2028\ufeff"
+    }
 
 
 def test_a_document_that_is_short_enough_stays_as_it_is() -> None:
@@ -43,7 +49,11 @@ def test_a_document_that_is_short_enough_stays_as_it_is() -> None:
 def test_what_is_too_long_is_cut_and_named() -> None:
     fitted = fit({"text": "x" * 300_000, "list": list(range(5)), "a/b": ["y" * 200_000]})
     assert len(fitted.text) <= 100_000
-    assert fitted.value["truncated"] == {"limit": 100_000, "count": 2, "places": ["/text", "/a~1b/0"]}
+    assert fitted.value["truncated"] == {
+        "limit": 100_000,
+        "count": 2,
+        "places": ["/text", "/a~1b/0"],
+    }
     assert fitted.value["text"].endswith("... (300000 characters)")
     assert fitted.value["list"] == [0, 1, 2, 3, 4]
 
@@ -65,7 +75,9 @@ def test_depths_that_parsers_refuse_are_cut() -> None:
     assert fitted.value["truncated"]["count"] == 1
 
 
-@pytest.mark.parametrize("number", [float("inf"), float("nan"), 10**5000], ids=["infinite", "none", "huge"])
+@pytest.mark.parametrize(
+    "number", [float("inf"), float("nan"), 10**5000], ids=["infinite", "none", "huge"]
+)
 def test_numbers_that_no_reader_takes_are_null(number: float) -> None:
     assert fit({"number": number}).value == {"number": None}
 

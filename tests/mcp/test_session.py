@@ -26,7 +26,10 @@ PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
 def test_what_was_asked_is_answered_though_the_client_closes_its_end_at_once(project: Path) -> None:
     pipe = Pipe(project)
     pipe.say(
-        HELLO, READY, call(1, "checkpoint_status"), call(2, "checkpoint_update", skill="build", replace={"step": "x"})
+        HELLO,
+        READY,
+        call(1, "checkpoint_status"),
+        call(2, "checkpoint_update", skill="build", replace={"step": "x"}),
     )
     code, said, log = pipe.end()
     assert (code, log) == (0, "")
@@ -36,7 +39,13 @@ def test_what_was_asked_is_answered_though_the_client_closes_its_end_at_once(pro
 
 @pytest.mark.parametrize(
     "words",
-    [["<&-"], *(pytest.param(["</dev/null", closed], marks=pytest.mark.deep) for closed in ("2>&-", ">&-"))],
+    [
+        ["<&-"],
+        *(
+            pytest.param(["</dev/null", closed], marks=pytest.mark.deep)
+            for closed in ("2>&-", ">&-")
+        ),
+    ],
     ids=" ".join,
 )
 def test_without_a_client_it_ends_at_once(words: list[str], project: Path) -> None:
@@ -52,7 +61,9 @@ def test_without_a_client_it_ends_at_once(words: list[str], project: Path) -> No
 
 @pytest.fixture(scope="module")
 def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
-    """One server for all tests after which it goes on, and in the end it has nothing to complain of."""
+    """One server for all tests after which it goes on, and in the end it has nothing to complain
+    of.
+    """
     project = GitRepo.create(tmp_path_factory.mktemp("session") / "repo")
     project.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     pipe = Pipe(project.path)
@@ -64,7 +75,16 @@ def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
 
 
 def test_lines_that_are_no_message_are_answered_with_what_is_wrong(pipe: Pipe) -> None:
-    wrong = [b"{", b"\xff\xfe", b"[]", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": "x"}', b"", b"  ", b'"\\ud800"']
+    wrong = [
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"[" * 100_000,
+        b'{"jsonrpc": "2.0", "id": "x"}',
+        b"",
+        b"  ",
+        b'"\\ud800"',
+    ]
     pipe.say(*wrong, PING)
     heard = [pipe.hear() for _ in wrong]
     assert {each["id"] for each in heard} == {None}
@@ -90,7 +110,8 @@ def test_arguments_that_are_too_long_are_refused(pipe: Pipe) -> None:
 def test_nonsense_does_not_end_it(pipe: Pipe) -> None:
     chance = random.Random(7)  # noqa: S311 (a repeatable mess, no secret)
     whole = [
-        json.dumps(each).encode() for each in (PING, call(1, "checkpoint_show"), call(2, "restore_point_rollback"))
+        json.dumps(each).encode()
+        for each in (PING, call(1, "checkpoint_show"), call(2, "restore_point_rollback"))
     ]
     mess = [bytes(chance.choices(range(11, 256), k=chance.randrange(80))) for _ in range(150)]
     mess += [line[: chance.randrange(len(line))] for line in whole * 30]
@@ -103,14 +124,31 @@ def test_errors_of_the_protocol_are_told_as_such(pipe: Pipe) -> None:
     asked = [
         call(2, "no_such\u001b[31m_tool"),
         {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": 7}},
-        {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "checkpoint_show", "arguments": []}},
+        {
+            "jsonrpc": "2.0",
+            "id": 4,
+            "method": "tools/call",
+            "params": {"name": "checkpoint_show", "arguments": []},
+        },
         {"jsonrpc": "2.0", "id": 5, "method": "no/such"},
-        {"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}},
+        {
+            "jsonrpc": "2.0",
+            "id": 6,
+            "method": "resources/read",
+            "params": {"uri": "file:///etc/passwd"},
+        },
         {"jsonrpc": "2.0", "id": 7, "method": "prompts/get", "params": {"name": "another"}},
     ]
     pipe.say(*asked)
     found = {each["id"]: each["error"] for each in (pipe.hear() for _ in asked)}
-    assert [found[known]["code"] for known in range(2, 8)] == [-32602, -32602, -32602, -32601, -32601, -32601]
+    assert [found[known]["code"] for known in range(2, 8)] == [
+        -32602,
+        -32602,
+        -32602,
+        -32601,
+        -32601,
+        -32601,
+    ]
     assert found[2]["message"] == "Unknown tool: no_such\\x1b[31m_tool"
 
 
@@ -121,7 +159,9 @@ def test_what_others_print_cannot_get_between_the_messages(pipe: Pipe) -> None:
         assert os.readlink(ends / "1") == os.readlink(ends / "2")
 
 
-def test_a_version_that_nobody_knows_is_answered_and_options_choose_the_tools(project: Path) -> None:
+def test_a_version_that_nobody_knows_is_answered_and_options_choose_the_tools(
+    project: Path,
+) -> None:
     pipe = Pipe(project, "--read-only", "--tools", "minimal")
     pipe.say({**HELLO, "params": {**HELLO["params"], "protocolVersion": "1999-01-01"}}, READY)
     assert pipe.hear()["result"]["protocolVersion"] == "2025-11-25"
@@ -141,7 +181,9 @@ def test_a_cancelled_request_is_not_answered_and_nothing_else_stops(project: Pat
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_at_once_and_without_a_word(number: signal.Signals, code: int, project: Path) -> None:
+def test_a_signal_ends_it_at_once_and_without_a_word(
+    number: signal.Signals, code: int, project: Path
+) -> None:
     pipe = Pipe(project)
     pipe.greet()
     pipe.process.send_signal(number)

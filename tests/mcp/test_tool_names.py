@@ -1,4 +1,6 @@
-"""Hints as an agent hears them: a call that works where there is a tool, and a word on the terminal where not."""
+"""Hints as an agent hears them: a call that works where there is a tool, and a word on the terminal
+where not.
+"""
 
 import json
 import re
@@ -59,8 +61,13 @@ def test_a_command_becomes_the_call_that_does_the_same(hint: str, expected: str)
 
 
 def test_words_around_a_call_stay_and_prose_is_no_command() -> None:
-    hint = join_hints(advise("archive it", "checkpoint", "reset", "b", more=" (kept)"), "or checkpoint next")
-    assert write_calls(hint, ALL) == 'archive it: checkpoint_reset {"name": "b"} (kept); or checkpoint next'
+    hint = join_hints(
+        advise("archive it", "checkpoint", "reset", "b", more=" (kept)"), "or checkpoint next"
+    )
+    assert (
+        write_calls(hint, ALL)
+        == 'archive it: checkpoint_reset {"name": "b"} (kept); or checkpoint next'
+    )
 
 
 def typed(line: str) -> Hint:
@@ -88,7 +95,10 @@ def test_only_a_tool_that_is_offered_is_named() -> None:
         write_calls(typed("checkpoint next"), choose_tools(read_only=True, minimal=True))
         == "checkpoint next (in a terminal)"
     )
-    assert write_calls(typed("checkpoint undo b"), choose_tools(read_only=True)) == "checkpoint undo b (in a terminal)"
+    assert (
+        write_calls(typed("checkpoint undo b"), choose_tools(read_only=True))
+        == "checkpoint undo b (in a terminal)"
+    )
 
 
 def test_the_document_of_a_pipeline_names_its_tool(repo: GitRepo) -> None:
@@ -102,7 +112,10 @@ def test_the_document_of_a_pipeline_names_its_tool(repo: GitRepo) -> None:
     call = {**asked, "skip_to": document["run_from"]}
     tail = f"pipeline {json.dumps(call)} restores the finished phases"
     lead, _, shown = document["hint"].partition("; ")
-    assert (lead, _sort(shown)) == (f"run {document['run_from']} first and continue from there", _sort(tail))
+    assert (lead, _sort(shown)) == (
+        f"run {document['run_from']} first and continue from there",
+        _sort(tail),
+    )
 
 
 def _sort(shown: str) -> tuple[str, dict[str, str], str]:
@@ -114,7 +127,11 @@ def _sort(shown: str) -> tuple[str, dict[str, str], str]:
 
 def test_what_others_wrote_stays_as_they_wrote_it() -> None:
     text, ours_next = "checkpoint next", command("checkpoint", "next")
-    theirs = {"action": text, "checkpoints": {"a": {"hint": text}}, "blockers": [{"description": text}]}
+    theirs = {
+        "action": text,
+        "checkpoints": {"a": {"hint": text}},
+        "blockers": [{"description": text}],
+    }
     ours = {"findings": [{"message": text, "hint": ours_next}], "answers": {"again": [ours_next]}}
     named = name_tools({**theirs, **ours}, ALL)
     assert {key: named[key] for key in theirs} == theirs
@@ -124,7 +141,10 @@ def test_what_others_wrote_stays_as_they_wrote_it() -> None:
 
 _ANSWERED = [hint for hint in HINTS if hint.answer != WORDS]
 _FIRST = {hint.code: hint for hint in reversed(_ANSWERED)}.values()  # the first row of each code
-_ROWS = [pytest.param(hint, marks=() if hint in _FIRST else pytest.mark.deep, id=name(hint)) for hint in _ANSWERED]
+_ROWS = [
+    pytest.param(hint, marks=() if hint in _FIRST else pytest.mark.deep, id=name(hint))
+    for hint in _ANSWERED
+]
 
 
 @pytest.mark.parametrize("hint", _ROWS)
@@ -162,7 +182,9 @@ def find(repo: GitRepo, code: str) -> list[dict[str, Any]]:
 
 def test_every_tool_is_what_some_command_becomes() -> None:
     lines = {
-        tool.name: " ".join(["checkpoint", tool.call, *(need for need in tool.needs if need in tool.operands)])
+        tool.name: " ".join(
+            ["checkpoint", tool.call, *(need for need in tool.needs if need in tool.operands)]
+        )
         for tool in TOOLS
     }
     lines["checkpoint_drop"] = "checkpoint drop b --why=x"

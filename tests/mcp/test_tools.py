@@ -40,10 +40,13 @@ def test_a_tool_is_described_as_clients_want_it(tool: Tool) -> None:
 
 @rows("tool", TOOLS)
 def test_a_tool_is_said_to_write_if_its_command_writes_more_than_state(tool: Tool) -> None:
-    rows_of_verb = [effects for name, effects in EFFECTS.items() if f"{name} ".startswith(f"{tool.call} ")]
+    rows_of_verb = [
+        effects for name, effects in EFFECTS.items() if f"{name} ".startswith(f"{tool.call} ")
+    ]
     written = {word for effects in rows_of_verb for word in effects.writes.split(", ")}
     assert rows_of_verb
-    assert tool.writes == bool(written - {"", "state"}) or tool.name == "checkpoint_doctor"  # without --fix
+    # without --fix
+    assert tool.writes == bool(written - {"", "state"}) or tool.name == "checkpoint_doctor"
 
 
 @rows(
@@ -60,7 +63,11 @@ def test_a_tool_is_said_to_write_if_its_command_writes_more_than_state(tool: Too
         ("checkpoint_show", ["show", "build", "--public"], {"skill": "build"}),
         ("checkpoint_show", ["show", "--tickets"], {"tickets": True}),
         ("checkpoint_validate", ["validate", "--strict"], {"strict": True}),
-        ("checkpoint_doctor", ["doctor", "build", "--check=drift"], {"skill": "build", "checks": ["drift"]}),
+        (
+            "checkpoint_doctor",
+            ["doctor", "build", "--check=drift"],
+            {"skill": "build", "checks": ["drift"]},
+        ),
         ("restore_point_list", ["restore-point", "list"], {}),
     ],
 )
@@ -96,7 +103,10 @@ def test_a_skill_is_never_taken_for_an_option_or_a_path(word: str, project: Path
 
 def test_skill_state_is_shown_to_its_own_skill_alone(project: Path) -> None:
     def shown(owner: str, skill: str) -> bool:
-        return "skill_state" in run("checkpoint_show", project, owner, skill=skill).document["checkpoints"][skill]
+        return (
+            "skill_state"
+            in run("checkpoint_show", project, owner, skill=skill).document["checkpoints"][skill]
+        )
 
     (project / ".checkpoints/ship.checkpoint.json").write_text(checkpoint_text(skill="ship"))
     assert shown("build", "build")
@@ -110,7 +120,11 @@ def test_a_change_is_written_and_told(project: Path) -> None:
         project,
         "build",
         skill="build",
-        replace={"step": "sprint-3", "progress_table[sprint-2].status": "complete", "skill_state": {"iteration": 1.50}},
+        replace={
+            "step": "sprint-3",
+            "progress_table[sprint-2].status": "complete",
+            "skill_state": {"iteration": 1.50},
+        },
         append={"next_actions": ["--complete", {"text": "Ship", "done_when": "make ship"}]},
     )
     assert not reply.failed
@@ -135,7 +149,13 @@ def test_a_change_that_breaks_a_rule_is_refused_with_code_and_pointer(project: P
 def test_another_skills_checkpoint_is_not_written(tool: str, project: Path) -> None:
     before = read_build(project)
     with pytest.raises(CheckpointError, match="another skill"):
-        run(tool, project, "ship", skill="build", **({"replace": {"step": "x"}} if "update" in tool else {}))
+        run(
+            tool,
+            project,
+            "ship",
+            skill="build",
+            **({"replace": {"step": "x"}} if "update" in tool else {}),
+        )
     assert read_build(project) == before
 
 
@@ -155,7 +175,11 @@ def test_a_single_text_is_one_item_and_both_words_name_the_checkpoint(project: P
 
 def test_a_row_is_added_by_its_label_and_finished_by_its_id(project: Path) -> None:
     run("checkpoint_row", project, name="build", text="Measure --it", id="m")
-    assert read_build(project)["progress_table"][-1] == {"id": "m", "label": "Measure --it", "status": "not_started"}
+    assert read_build(project)["progress_table"][-1] == {
+        "id": "m",
+        "label": "Measure --it",
+        "status": "not_started",
+    }
     run("checkpoint_row", project, name="build", text="m", status="complete")
     assert read_build(project)["progress_table"][-1]["status"] == "complete"
 
@@ -165,29 +189,45 @@ def test_the_first_action_is_done_and_its_proof_is_not_run(project: Path) -> Non
     (project / ".checkpoints/build.checkpoint.json").write_text(checkpoint_text(next_actions=[bad]))
     assert run("checkpoint_done", project, skill="build").failed
     reply = run("checkpoint_done", project, skill="build", next_action="--verify")
-    assert (reply.failed, reply.document["done"], reply.document["next"]) == (False, "Run it", "--verify")
+    assert (reply.failed, reply.document["done"], reply.document["next"]) == (
+        False,
+        "Run it",
+        "--verify",
+    )
     assert not (project / "ran").exists()
 
 
 def test_a_restore_point_brings_a_file_back_once_it_is_confirmed(project: Path) -> None:
     (project / "notes.txt").write_text("good")
-    made = run("restore_point_create", project, scope=["notes.txt"], reason="--type=nonsense").document
+    made = run(
+        "restore_point_create", project, scope=["notes.txt"], reason="--type=nonsense"
+    ).document
     point = made["checkpoint_id"]
     (project / "notes.txt").write_text("bad")
     planned = run("restore_point_rollback", project, checkpoint_id=point).document
-    assert (planned["dry_run"], [each["path"] for each in planned["restored"]]) == (True, ["notes.txt"])
+    assert (planned["dry_run"], [each["path"] for each in planned["restored"]]) == (
+        True,
+        ["notes.txt"],
+    )
     with pytest.raises(CheckpointError, match="another restore point"):
         run("restore_point_rollback", project, checkpoint_id=point, confirm="yes")
     assert (project / "notes.txt").read_text() == "bad"
     done = run("restore_point_rollback", project, checkpoint_id=point, confirm=point).document
     assert (project / "notes.txt").read_text() == "good"
-    assert run("restore_point_verify", project, checkpoint_id=done["safety_checkpoint_id"]).document["verified"]
-    assert run("restore_point_show", project, checkpoint_id=point).document["entries"][0]["path"] == "notes.txt"
+    assert run(
+        "restore_point_verify", project, checkpoint_id=done["safety_checkpoint_id"]
+    ).document["verified"]
+    assert (
+        run("restore_point_show", project, checkpoint_id=point).document["entries"][0]["path"]
+        == "notes.txt"
+    )
 
 
 def test_a_rollback_does_not_write_what_belongs_to_another_skill(project: Path) -> None:
     (project / ".checkpoints/ship.checkpoint.json").write_text(checkpoint_text(skill="ship"))
-    point = run("restore_point_create", project, "build", scope=[".checkpoints"]).document["checkpoint_id"]
+    point = run("restore_point_create", project, "build", scope=[".checkpoints"]).document[
+        "checkpoint_id"
+    ]
     for skill in ("build", "ship"):
         (project / f".checkpoints/{skill}.checkpoint.json").write_text("{}")
     for asked in ({}, {"confirm": point}):
@@ -209,7 +249,9 @@ def test_a_restore_point_takes_nothing_from_outside(project: Path) -> None:
     [("checkpoint_status", {"since": "--"}), ("checkpoint_doctor", {"checks": ["--"]})],
     ids=["status", "doctor"],
 )
-def test_two_dashes_are_a_value_like_any_other(tool: str, asked: dict[str, Any], project: Path) -> None:
+def test_two_dashes_are_a_value_like_any_other(
+    tool: str, asked: dict[str, Any], project: Path
+) -> None:
     with pytest.raises(CheckpointError, match='"--"'):
         run(tool, project, **asked)
 
@@ -221,10 +263,16 @@ def test_an_action_is_not_finished_and_followed_at_once(project: Path) -> None:
 
 def test_a_tool_that_says_it_only_reads_changes_no_file(project: Path) -> None:
     (project / "README.md").write_text("x")
-    point = run("restore_point_create", project, scope=["README.md"], reason="a try").document["checkpoint_id"]
+    point = run("restore_point_create", project, scope=["README.md"], reason="a try").document[
+        "checkpoint_id"
+    ]
     before = read_files(project)
     for tool in choose_tools(read_only=True).values():
-        run(tool.name, project, **{name: {"name": "build", "checkpoint_id": point}[name] for name in tool.needs})
+        run(
+            tool.name,
+            project,
+            **{name: {"name": "build", "checkpoint_id": point}[name] for name in tool.needs},
+        )
     assert read_files(project) == before
 
 
@@ -234,7 +282,12 @@ def read_files(project: Path) -> dict[Path, bytes]:
 
 
 def test_what_takes_the_place_of_something_is_called_destructive() -> None:
-    replacing = {"checkpoint_update", "checkpoint_resolve", "checkpoint_reset", "restore_point_rollback"}
+    replacing = {
+        "checkpoint_update",
+        "checkpoint_resolve",
+        "checkpoint_reset",
+        "restore_point_rollback",
+    }
     assert {tool.name for tool in TOOLS if tool.destructive} == replacing
 
 

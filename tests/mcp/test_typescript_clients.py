@@ -1,4 +1,6 @@
-"""The server as the clients of the TypeScript SDK see it: both generations, both revisions of the protocol."""
+"""The server as the clients of the TypeScript SDK see it: both generations, both revisions of the
+protocol.
+"""
 
 import json
 import shutil
@@ -20,11 +22,14 @@ _SCRIPT = Path(__file__).parent / "client.mjs"
 
 @pytest.fixture(scope="module")
 def packages() -> Path:
-    return install_packages("mcp-clients", "node_modules/@modelcontextprotocol/client/package.json", *_PACKAGES)
+    return install_packages(
+        "mcp-clients", "node_modules/@modelcontextprotocol/client/package.json", *_PACKAGES
+    )
 
 
 def run_client(packages: Path, sdk: str, folder: Path, home: Path) -> dict[str, Any]:
-    (home / "node_modules").symlink_to(packages / "node_modules")  # node looks for packages beside the script
+    # node looks for packages beside the script
+    (home / "node_modules").symlink_to(packages / "node_modules")
     words = ["node", shutil.copy(_SCRIPT, home), sdk, f"{BIN}/checkpoint", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=4 * PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
@@ -33,10 +38,17 @@ def run_client(packages: Path, sdk: str, folder: Path, home: Path) -> dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("sdk", "revision"), [("v1", None), ("v2", "2025-11-25"), ("v2-pinned", "2026-07-28")], ids=lambda value: str(value)
+    ("sdk", "revision"),
+    [("v1", None), ("v2", "2025-11-25"), ("v2-pinned", "2026-07-28")],
+    ids=lambda value: str(value),
 )
 def test_a_whole_session(
-    packages: Path, project: Path, build: Path, tmp_path_factory: pytest.TempPathFactory, sdk: str, revision: str | None
+    packages: Path,
+    project: Path,
+    build: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    sdk: str,
+    revision: str | None,
 ) -> None:
     before = build.read_text("utf-8")
     seen = run_client(packages, sdk, project, tmp_path_factory.mktemp("client"))

@@ -24,5 +24,9 @@ def keep_side(text: str, side: int, size: int = 7) -> str:
 def conflict_lines(text: str) -> list[str]:
     """The lines inside conflict markers, ours and theirs together."""
     both = keep_side(text, OURS).splitlines() + keep_side(text, THEIRS).splitlines()
-    shared = [line for line in keep_side(text, OURS).splitlines() if line in keep_side(text, THEIRS).splitlines()]
+    shared = [
+        line
+        for line in keep_side(text, OURS).splitlines()
+        if line in keep_side(text, THEIRS).splitlines()
+    ]
     return [line for line in both if line not in shared]

@@ -1,7 +1,8 @@
-"""Lists that no schema describes, and what a session does to them: part of the histories in operations.py.
+"""Lists that no schema describes, and what a session does to them: part of the histories in
+operations.py.
 
-A pair or a record keeps its identity when it is replaced, so a law can tell which item a result has. The merge cannot:
-the identity is in a place that it takes for no key.
+A pair or a record keeps its identity when it is replaced, so a law can tell which item a result
+has. The merge cannot: the identity is in a place that it takes for no key.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,9 @@ NUMBERS = "numbers"  # of one length on all sides, they merge by position
 
 
 def start_lists() -> dict[str, Items]:
-    """Return the lists of a base: texts and numbers with repetitions, lists in a list, records without a key."""
+    """Return the lists of a base: texts and numbers with repetitions, lists in a list, records
+    without a key.
+    """
     return {
         "lines": ["", "line 0", "line 1", "", "line 2", "}"],
         NUMBERS: [0, 0, 1.5, 4],
@@ -53,7 +56,10 @@ def _rewrite_record(item: Any, mark: str) -> Any:
     return {**item, name: [mark] if name == "lines" else mark}
 
 
-REWRITERS: dict[str, Callable[[Any, str], Any]] = {"pairs": _rewrite_pair, "records": _rewrite_record}
+REWRITERS: dict[str, Callable[[Any, str], Any]] = {
+    "pairs": _rewrite_pair,
+    "records": _rewrite_record,
+}
 
 
 def insert_item(items: Items, name: str, number: int, mark: str) -> None:

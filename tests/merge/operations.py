@@ -1,4 +1,6 @@
-"""Histories as operations on a checkpoint, so that a merge has an oracle: what each side did is known."""
+"""Histories as operations on a checkpoint, so that a merge has an oracle: what each side did is
+known.
+"""
 
 import copy
 import json
@@ -13,13 +15,15 @@ from tests.support.samples import checkpoint
 Value = dict[str, Any]
 
 
-HOSTILE = '"},]\n<<<<<<< ours: /step\n=======\r\u2028\x1b[31m\ud83d\ude00 '.encode("utf-16", "surrogatepass").decode(
-    "utf-16"
-)
+HOSTILE = '"},]\n<<<<<<< ours: /step\n=======\r\u2028\x1b[31m\ud83d\ude00 '.encode(
+    "utf-16", "surrogatepass"
+).decode("utf-16")
 
 
 class Operation(NamedTuple):
-    """One thing a session does. mark: a text that no other operation has; number: which row, item or day."""
+    """One thing a session does. mark: a text that no other operation has; number: which row, item
+    or day.
+    """
 
     kind: str
     number: int
@@ -29,7 +33,9 @@ class Operation(NamedTuple):
 def start() -> Value:
     """A checkpoint that has something in every place that operations touch."""
     return checkpoint(
-        progress_table=[{"id": f"row-{n}", "label": f"Row {n}", "status": "not_started"} for n in range(5)],
+        progress_table=[
+            {"id": f"row-{n}", "label": f"Row {n}", "status": "not_started"} for n in range(5)
+        ],
         next_actions=[f"action {n}" for n in range(4)],
         recently_done=[{"text": "long ago", "at": "2026-01-01T00:00:00Z"}],
         blockers=[{"id": f"b{n}", "description": f"blocker {n}"} for n in range(2)],
@@ -78,7 +84,9 @@ def _label(value: Value, operation: Operation) -> None:
 def _pop(value: Value, operation: Operation) -> None:
     if len(_actions(value)) > 1:
         done = value["next_actions"].pop(0)
-        value["recently_done"].insert(0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"})
+        value["recently_done"].insert(
+            0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"}
+        )
 
 
 def _finish(value: Value, operation: Operation) -> None:
@@ -86,7 +94,9 @@ def _finish(value: Value, operation: Operation) -> None:
     actions = _actions(value)
     if len(actions) > 1 or (actions and value["status"] != "in_progress"):
         done = actions.pop(operation.number % len(actions))
-        value["recently_done"].insert(0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"})
+        value["recently_done"].insert(
+            0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"}
+        )
 
 
 def _actions(value: Value) -> list[Any]:
@@ -122,7 +132,9 @@ def _sort_keys(value: Value, operation: Operation) -> None:
 
 def _say_again(value: Value, operation: Operation) -> None:
     if _actions(value):
-        value["next_actions"].append(value["next_actions"][operation.number % len(value["next_actions"])])
+        value["next_actions"].append(
+            value["next_actions"][operation.number % len(value["next_actions"])]
+        )
 
 
 def _drop(items: list[Any], number: int) -> None:
@@ -163,8 +175,12 @@ KINDS: dict[str, Callable[[Value, Operation], None]] = {
     "resume": _resume,
     "record": _record,
     "sort keys": _sort_keys,
-    "quote markers": lambda value, op: value["context_primer"]["user_preferences"].append(HOSTILE + op.mark),
-    "field of markers": lambda value, op: value["skill_state"].update({f"{op.mark}/~ {HOSTILE}": HOSTILE + op.mark}),
+    "quote markers": lambda value, op: value["context_primer"]["user_preferences"].append(
+        HOSTILE + op.mark
+    ),
+    "field of markers": lambda value, op: value["skill_state"].update(
+        {f"{op.mark}/~ {HOSTILE}": HOSTILE + op.mark}
+    ),
     "rename row": lambda value, op: _set_row(value, op, "id", op.mark),
     "drop a note": lambda value, op: value["skill_state"]["notes"].pop("count", None),
     "decide": lambda value, op: value["context_primer"]["key_decisions"].append(op.mark),
@@ -177,7 +193,9 @@ KINDS: dict[str, Callable[[Value, Operation], None]] = {
     "drop row": lambda value, op: _drop(value["progress_table"], op.number),
     "block": lambda value, op: value["blockers"].append({"id": op.mark, "description": op.mark}),
     "unblock": lambda value, op: _drop(value["blockers"], op.number),
-    "merge a request": lambda value, op: value["skill_state"]["merged_prs"].append({"number": op.mark}),
+    "merge a request": lambda value, op: value["skill_state"]["merged_prs"].append(
+        {"number": op.mark}
+    ),
     "note one request": lambda value, op: value["skill_state"].update(
         {"merged_prs+": {"number": op.mark, "is": "new"}}
     ),

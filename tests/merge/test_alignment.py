@@ -20,7 +20,10 @@ def test_an_alignment_pairs_equal_items_in_one_order_and_as_many_as_there_are() 
         pairs = align(one, other)
         assert all(one[old] == other[new] for old, new in pairs), (one, other)
         assert pairs == sorted(pairs), (one, other)
-        assert len({new for _, new in pairs}) == len(pairs) == longest_common(one, other), (one, other)
+        assert len({new for _, new in pairs}) == len(pairs) == longest_common(one, other), (
+            one,
+            other,
+        )
         assert [new for _, new in pairs] == sorted(new for _, new in pairs), (one, other)
 
 
@@ -38,7 +41,10 @@ def test_hunks_rebuild_the_version_from_base() -> None:
 
 def test_as_many_new_items_as_old_ones_stand_for_them_one_by_one() -> None:
     hunks = find_hunks(align("abcd", "axyd"), 4, 4)
-    assert [(hunk.start, hunk.end, hunk.first, hunk.last) for hunk in hunks] == [(1, 2, 1, 2), (2, 3, 2, 3)]
+    assert [(hunk.start, hunk.end, hunk.first, hunk.last) for hunk in hunks] == [
+        (1, 2, 1, 2),
+        (2, 3, 2, 3),
+    ]
     hunks = find_hunks(align("abcd", "axyzd"), 4, 5)
     assert [(hunk.start, hunk.end, hunk.first, hunk.last) for hunk in hunks] == [(1, 3, 1, 4)]
 
@@ -62,6 +68,11 @@ def test_items_between_two_anchors_are_aligned_too() -> None:
     version = [f"new {number}" for number in range(300)] + ["first", "x", "y", "x", "second"]
     assert align(base, version) == [(300, 300), (301, 301), (302, 303), (303, 304)]
     ends = [f"gone {number}" for number in range(300)]
-    base, version = ["first", "x", "x", "second", *ends, "last"], ["first", "x", "y", "x", "second", "z", "last"]
+    base, version = (
+        ["first", "x", "x", "second", *ends, "last"],
+        ["first", "x", "y", "x", "second", "z", "last"],
+    )
     pairs = [(0, 0), (1, 1), (2, 3), (3, 4), (304, 6)]
-    assert align(["a", *base, "b"], ["c", *version, "d"]) == [(old + 1, new + 1) for old, new in pairs]
+    assert align(["a", *base, "b"], ["c", *version, "d"]) == [
+        (old + 1, new + 1) for old, new in pairs
+    ]

@@ -1,4 +1,6 @@
-"""A text says itself which conflicts of its merge are decided, and a line merge is told from a person's edit."""
+"""A text says itself which conflicts of its merge are decided, and a line merge is told from a
+person's edit.
+"""
 
 import json
 import subprocess
@@ -33,7 +35,9 @@ SIZE = 7
 
 
 def merged(ours: dict[str, object], theirs: dict[str, object]) -> Merged:
-    return merge_texts(checkpoint_text(), checkpoint_text(**ours), checkpoint_text(**theirs), skill_schema())
+    return merge_texts(
+        checkpoint_text(), checkpoint_text(**ours), checkpoint_text(**theirs), skill_schema()
+    )
 
 
 def test_a_conflict_tells_what_each_side_holds() -> None:
@@ -42,7 +46,9 @@ def test_a_conflict_tells_what_each_side_holds() -> None:
 
 
 def test_a_group_is_one_conflict_with_all_its_disputed_places() -> None:
-    (found,) = list_conflicts(merged({"step": "a", "progress_summary": "A"}, {"step": "b", "progress_summary": "B"}))
+    (found,) = list_conflicts(
+        merged({"step": "a", "progress_summary": "A"}, {"step": "b", "progress_summary": "B"})
+    )
     assert (found.where, found.places) == ("/step", ("/step", "/progress_summary"))
     assert found.sides[OURS] == Held({"step": "a", "progress_summary": "A"})
     assert found.sides[THEIRS] == Held({"step": "b", "progress_summary": "B"})
@@ -51,12 +57,23 @@ def test_a_group_is_one_conflict_with_all_its_disputed_places() -> None:
 def test_a_conflict_on_the_order_shows_both_orders() -> None:
     base, ours, theirs = (text_of({"next_actions": list(order)}) for order in ("abc", "cab", "bac"))
     (found,) = list_conflicts(merge_texts(base, ours, theirs, skill_schema()))
-    assert [side and side.value for side in found.sides] == [["c", "a", "b"], ["a", "b", "c"], ["b", "a", "c"]]
+    assert [side and side.value for side in found.sides] == [
+        ["c", "a", "b"],
+        ["a", "b", "c"],
+        ["b", "a", "c"],
+    ]
 
 
 @rows(
     ("where", "named"),
-    [("/step", True), ("/progress_summary", True), ("", True), ("/", True), ("/ste", False), ("/step/x", False)],
+    [
+        ("/step", True),
+        ("/progress_summary", True),
+        ("", True),
+        ("/", True),
+        ("/ste", False),
+        ("/step/x", False),
+    ],
 )
 def test_a_pointer_names_a_conflict_by_any_place_of_it(where: str, named: bool) -> None:
     conflict = Conflict("/step", ("/step", "/progress_summary"), (None, None, None))
@@ -64,7 +81,9 @@ def test_a_pointer_names_a_conflict_by_any_place_of_it(where: str, named: bool) 
 
 
 def test_a_pointer_names_what_it_holds() -> None:
-    assert is_about(Conflict("/blockers/2/text", ("/blockers/2/text",), (None, None, None)), "/blockers/2")
+    assert is_about(
+        Conflict("/blockers/2/text", ("/blockers/2/text",), (None, None, None)), "/blockers/2"
+    )
 
 
 @given(ours=ours_history, theirs=theirs_history, data=st.data())
@@ -77,7 +96,10 @@ def test_the_decisions_are_read_off_the_text(
     decided = decide_each(start, lambda conflict: data.draw(answers), SIZE)
     found = find_choices(start, decided.merged.text, SIZE)
     assert found is not None
-    assert decide_each(start, lambda conflict: found.get(conflict.where), SIZE).merged.text == decided.merged.text
+    assert (
+        decide_each(start, lambda conflict: found.get(conflict.where), SIZE).merged.text
+        == decided.merged.text
+    )
 
 
 def test_decisions_are_read_off_a_document_on_one_line() -> None:
@@ -115,23 +137,28 @@ def test_a_decision_can_bring_up_another_conflict() -> None:
     assert decided.remaining == []
 
 
+# --quiet stands for the plain style
 STYLES = (
     "--quiet",
     "--diff3",
     pytest.param("--zdiff3", marks=needs_git(2, 35, feature="--zdiff3")),
-)  # --quiet stands for the plain style
+)
 
 
 def line_merge(folder: Path, *options: str) -> str:
     words = ["git", "merge-file", "-p", "-L", "HEAD", "-L", "1234", "-L", "a branch", *options]
-    done = subprocess.run([*words, "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        [*words, "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False
+    )
     return done.stdout.decode()
 
 
 @pytest.fixture
 def three(tmp_path: Path) -> Path:
     (tmp_path / "base").write_text(checkpoint_text())
-    (tmp_path / "ours").write_text(checkpoint_text(step="a", progress_summary="A", blockers=[{"id": "b"}]))
+    (tmp_path / "ours").write_text(
+        checkpoint_text(step="a", progress_summary="A", blockers=[{"id": "b"}])
+    )
     (tmp_path / "theirs").write_text(checkpoint_text(step="b", progress_summary="A", phase="q"))
     return tmp_path
 
@@ -157,7 +184,12 @@ def test_an_edit_in_a_line_merge_is_seen_wherever_it_stands(three: Path, style: 
 
 def test_marker_lines_are_told_by_their_size_and_their_turn() -> None:
     text = '{\n"a": "======="\n<<<<<<< x\n1\n=======\n2\n>>>>>>> y\n}\n'
-    assert split_sides(text, 7) == ('{\n"a": "======="\n1\n}\n', '{\n"a": "======="\n2\n}\n', [], None)
+    assert split_sides(text, 7) == (
+        '{\n"a": "======="\n1\n}\n',
+        '{\n"a": "======="\n2\n}\n',
+        [],
+        None,
+    )
     assert split_sides(text, 9).ours == text
 
 

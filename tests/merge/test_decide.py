@@ -12,7 +12,9 @@ from tests.merge.test_laws import many, merged_of, ours_history, sides, theirs_h
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
-def test_deciding_every_conflict_is_choosing_a_side_in_the_text(ours: list[Operation], theirs: list[Operation]) -> None:
+def test_deciding_every_conflict_is_choosing_a_side_in_the_text(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
     merged = merged_of(*sides(ours, theirs))
     for side in (OURS, THEIRS):
         decided = merged
@@ -23,7 +25,9 @@ def test_deciding_every_conflict_is_choosing_a_side_in_the_text(ours: list[Opera
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
-def test_one_decision_leaves_the_other_conflicts_as_they_were(ours: list[Operation], theirs: list[Operation]) -> None:
+def test_one_decision_leaves_the_other_conflicts_as_they_were(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
     merged = merged_of(*sides(ours, theirs))
     for conflict in merged.conflicts:
         decided = decide(merged, {conflict.where: BASE})

@@ -121,11 +121,15 @@ def value_at(text: str, place: str) -> Any:
 
 
 def merge(place: str, base: Any, ours: Any, theirs: Any) -> Merged:
-    return merge_texts(document(place, base), document(place, ours), document(place, theirs), skill_schema())
+    return merge_texts(
+        document(place, base), document(place, ours), document(place, theirs), skill_schema()
+    )
 
 
 @pytest.mark.parametrize(("place", "base", "ours", "theirs", "result"), EXAMPLES)
-def test_a_place_becomes_the_same_from_either_side(place: str, base: Any, ours: Any, theirs: Any, result: Any) -> None:
+def test_a_place_becomes_the_same_from_either_side(
+    place: str, base: Any, ours: Any, theirs: Any, result: Any
+) -> None:
     for merged in (merge(place, base, ours, theirs), merge(place, base, theirs, ours)):
         if result is CONFLICT:
             assert len(merged.conflicts) == 1
@@ -139,12 +143,18 @@ def test_the_laws_of_one_changed_side_hold_at_every_example(
     place: str, base: Any, ours: Any, theirs: Any, result: Any
 ) -> None:
     for side in (ours, theirs):
-        for merged in (merge(place, base, side, base), merge(place, base, base, side), merge(place, base, side, side)):
+        for merged in (
+            merge(place, base, side, base),
+            merge(place, base, base, side),
+            merge(place, base, side, side),
+        ):
             assert merged.text == document(place, side)
 
 
 @pytest.mark.parametrize("example", [example for example in EXAMPLES if example[4] is CONFLICT])
-def test_either_side_of_a_conflict_is_a_document_that_holds_that_side(example: tuple[str, Any, Any, Any, Any]) -> None:
+def test_either_side_of_a_conflict_is_a_document_that_holds_that_side(
+    example: tuple[str, Any, Any, Any, Any],
+) -> None:
     place, base, ours, theirs, _ = example
     merged = merge(place, base, ours, theirs)
     if place not in ("next_actions", "blockers", "progress_table"):
@@ -168,10 +178,14 @@ def test_one_changed_leaf_a_side_in_the_head_is_no_conflict() -> None:
 
 
 def test_a_conflict_in_the_head_is_one_and_shows_each_sides_whole_state() -> None:
-    merged = merge_texts(head(), head(step="s1", progress_summary="B"), head(step="s2"), skill_schema())
+    merged = merge_texts(
+        head(), head(step="s1", progress_summary="B"), head(step="s2"), skill_schema()
+    )
     assert [conflict.where for conflict in merged.conflicts] == ["/step"]
     assert merged.text.count("<<<<<<<") == 1
-    assert json.loads(keep_side(merged.text, OURS)) == json.loads(head(step="s1", progress_summary="B"))
+    assert json.loads(keep_side(merged.text, OURS)) == json.loads(
+        head(step="s1", progress_summary="B")
+    )
     assert json.loads(keep_side(merged.text, THEIRS)) == json.loads(head(step="s2"))
 
 
@@ -188,7 +202,8 @@ def test_the_newest_policy_takes_the_newer_head_and_keeps_the_other_for_review()
 
 
 BY_DEFAULT = {
-    # what ours and theirs say beside step s1 and step s2, theirs being newer -> the step, None where it is asked for
+    # what ours and theirs say beside step s1 and step s2, theirs being newer -> the step, None
+    # where it is asked for
     "both only went on": ({}, {}, "s2"),
     "both wrote a summary": ({"progress_summary": "B"}, {"progress_summary": "C"}, "s2"),
     "both came to one new status": ({"status": "failed"}, {"status": "failed"}, "s2"),
@@ -204,19 +219,28 @@ BY_DEFAULT = {
 
 
 @pytest.mark.parametrize("case", BY_DEFAULT)
-def test_by_default_the_newer_head_wins_while_both_sides_have_one_phase_and_status(case: str) -> None:
+def test_by_default_the_newer_head_wins_while_both_sides_have_one_phase_and_status(
+    case: str,
+) -> None:
     one, other, step = BY_DEFAULT[case]
     ours = head(**{"step": "s1", "updated_at": DAY2, **one})
     theirs = head(**{"step": "s2", "updated_at": DAY3, **other})
     for left, right in ((ours, theirs), (theirs, ours)):
         merged = merge_texts(head(updated_at=DAY1), left, right, skill_schema())
-        assert [conflict.where for conflict in merged.conflicts if conflict.where != "/updated_at"] == (
-            [] if step else ["/phase" if "phase" in {**one, **other} else "/step"]
-        )
+        assert [
+            conflict.where for conflict in merged.conflicts if conflict.where != "/updated_at"
+        ] == ([] if step else ["/phase" if "phase" in {**one, **other} else "/step"])
         value = json.loads(keep_side(merged.text, OURS))
         assert not step or value["step"] == step
         assert value.get("superseded") == ([json.loads(ours)] if step else None)
-        assert len(merge_texts(head(updated_at=DAY1), left, right, skill_schema(), "conflict").conflicts) >= 1
+        assert (
+            len(
+                merge_texts(
+                    head(updated_at=DAY1), left, right, skill_schema(), "conflict"
+                ).conflicts
+            )
+            >= 1
+        )
 
 
 TASKS = [{"content": text, "status": "pending", "steps": ["look"]} for text in ("write", "test")]
@@ -232,7 +256,9 @@ WITHOUT_IDS = [
 @pytest.mark.parametrize(("ours", "theirs", "expected"), WITHOUT_IDS)
 def test_tasks_without_ids_merge_by_what_they_are(ours: Any, theirs: Any, expected: Any) -> None:
     sides = [
-        json.dumps({"tasks": [{**TASKS[0], **change}, TASKS[1], {**TASKS[0], "content": name}]}, indent=1)
+        json.dumps(
+            {"tasks": [{**TASKS[0], **change}, TASKS[1], {**TASKS[0], "content": name}]}, indent=1
+        )
         for change, name in ((ours, "from here"), (theirs, "from there"))
     ]
     for left, right in (sides, sides[::-1]):
@@ -251,7 +277,10 @@ def test_of_a_head_that_both_sides_wrote_twice_what_was_set_aside_before_gives_w
     theirs = head(step="s2", updated_at=DAY3)
     for left, right in ((ours, theirs), (theirs, ours)):
         value = json.loads(merge_texts(base, left, right, skill_schema()).text)
-        assert (value["step"], value["superseded"]) == ("s9", [{"step": "other"}, json.loads(theirs)])
+        assert (value["step"], value["superseded"]) == (
+            "s9",
+            [{"step": "other"}, json.loads(theirs)],
+        )
 
 
 def test_the_newest_policy_never_restores_the_bases_summary_over_the_one_that_was_written() -> None:
@@ -267,18 +296,28 @@ def test_the_newest_policy_never_restores_the_bases_summary_over_the_one_that_wa
 
 def test_the_newest_policy_adds_to_what_both_sides_have_set_aside() -> None:
     def text(step: str, at: str, aside: list[str]) -> str:
-        value = {**json.loads(head(step=step, updated_at=at)), "superseded": [{"step": name} for name in aside]}
+        value = {
+            **json.loads(head(step=step, updated_at=at)),
+            "superseded": [{"step": name} for name in aside],
+        }
         return json.dumps(value, indent=2)
 
     base = text("s0", "2026-01-01T00:00:00Z", ["old"])
     ours = text("s1", "2026-01-02T00:00:00Z", ["old", "x"])
     theirs = text("s2", "2026-01-03T00:00:00Z", ["old", "y"])
     merged = merge_texts(base, ours, theirs, skill_schema(), narrative="newest")
-    assert [record["step"] for record in json.loads(merged.text)["superseded"]] == ["old", "x", "y", "s1"]
+    assert [record["step"] for record in json.loads(merged.text)["superseded"]] == [
+        "old",
+        "x",
+        "y",
+        "s1",
+    ]
 
 
 def test_a_tie_under_the_newest_policy_is_left_to_a_person() -> None:
-    merged = merge_texts(head(), head(step="s1"), head(step="s2"), skill_schema(), narrative="newest")
+    merged = merge_texts(
+        head(), head(step="s1"), head(step="s2"), skill_schema(), narrative="newest"
+    )
     assert len(merged.conflicts) == 1
 
 
@@ -311,8 +350,11 @@ def test_two_sides_that_finish_each_others_last_action_are_asked_what_is_next() 
     [("title", True), ("key", True), ("id", True), ("text", True), ("kind", False)],
 )
 @pytest.mark.parametrize("base", [None, {}])
-def test_records_that_both_sides_added_with_one_title_are_one_record(base: Any, key: str, is_known: bool) -> None:
-    # a list that both sides added has no base: "Write docs" must not stand there both done and not done
+def test_records_that_both_sides_added_with_one_title_are_one_record(
+    base: Any, key: str, is_known: bool
+) -> None:
+    # a list that both sides added has no base: "Write docs" must not stand there both done and not
+    # done
     ours, theirs = [
         {"todo": [{key: "Write docs", "done": done}, {key: name, "done": False}]}
         for done, name in ((True, "a"), (False, "b"))
@@ -330,7 +372,12 @@ def test_a_row_that_one_side_gave_another_id_and_the_other_edited_is_one_row() -
         rows = [{"id": name, "label": label, "status": "not_started"}, {"id": "z", "label": "Z"}]
         return json.dumps({"progress_table": rows}, indent=2)
 
-    base, renamed, edited, expected = text("a", "A"), text("b", "A"), text("a", "New"), text("b", "New")
+    base, renamed, edited, expected = (
+        text("a", "A"),
+        text("b", "A"),
+        text("a", "New"),
+        text("b", "New"),
+    )
     for sides in ((renamed, edited), (edited, renamed)):
         merged = merge_texts(base, *sides, skill_schema())
         assert (merged.conflicts, json.loads(merged.text)) == ([], json.loads(expected))
@@ -345,7 +392,9 @@ def test_a_record_that_only_the_older_side_changed_is_not_lost() -> None:
     ours = text("2026-01-05T00:00:00Z", 1, "2026-01-01T00:00:00Z")
     theirs = text("2026-01-02T00:00:00Z", 2, "2026-01-02T00:00:00Z")
     merged = merge_texts(base, ours, theirs, skill_schema())
-    assert json.loads(merged.text) == json.loads(text("2026-01-05T00:00:00Z", 2, "2026-01-02T00:00:00Z"))
+    assert json.loads(merged.text) == json.loads(
+        text("2026-01-05T00:00:00Z", 2, "2026-01-02T00:00:00Z")
+    )
 
 
 def test_what_was_done_lately_is_newest_first_and_bounded() -> None:
@@ -365,7 +414,12 @@ def done(*days: int) -> list[Any]:
 TEN, SAID = range(10, 0, -1), [f"e{n}" for n in range(10)]
 LATELY = [
     # base, ours, theirs, result: of what is too much the oldest goes, wherever it stands
-    (done(*range(1, 11)), done(*range(1, 11), 12), done(*range(1, 11), 11), done(*range(2, 12), 12)),
+    (
+        done(*range(1, 11)),
+        done(*range(1, 11), 12),
+        done(*range(1, 11), 11),
+        done(*range(2, 12), 12),
+    ),
     (done(*TEN), done(12, *TEN), done(11, *TEN), done(12, 11, *TEN[:-1])),
     (SAID, [*SAID, "new a"], [*SAID, "new b"], [*SAID[:-1], "new a", "new b"]),
     (done(*TEN), ["said", *done(*TEN)], done(11, *TEN), ["said", *done(11, *TEN[:-1])]),
@@ -373,11 +427,15 @@ LATELY = [
 
 
 @pytest.mark.parametrize(("base", "ours", "theirs", "result"), LATELY)
-def test_a_list_with_a_limit_is_cut_of_its_oldest(base: Any, ours: Any, theirs: Any, result: Any) -> None:
+def test_a_list_with_a_limit_is_cut_of_its_oldest(
+    base: Any, ours: Any, theirs: Any, result: Any
+) -> None:
     for sides in ((ours, theirs), (theirs, ours)):
         merged = merge("recently_done", base, *sides)
         assert merged.conflicts == []
-        assert sorted(map(json.dumps, value_at(merged.text, "recently_done"))) == sorted(map(json.dumps, result))
+        assert sorted(map(json.dumps, value_at(merged.text, "recently_done"))) == sorted(
+            map(json.dumps, result)
+        )
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x7f"])
@@ -387,7 +445,9 @@ def test_only_a_newline_ends_a_line_of_a_conflict(separator: str) -> None:
 
     merged = merge_texts(text("a"), text("b"), text("c"), skill_schema())
     markers = [
-        line for line in merged.text.split("\n") if line.startswith(("<<<<<<<", "|||||||", "=======", ">>>>>>>"))
+        line
+        for line in merged.text.split("\n")
+        if line.startswith(("<<<<<<<", "|||||||", "=======", ">>>>>>>"))
     ]
     assert len(markers) == 4
     sides = merged.text.split("\n||||||| base: /project\n")[0].split("<<<<<<< ours: /project\n")
@@ -416,7 +476,11 @@ def test_what_is_set_aside_joins_what_either_side_had(
     base: list[str] | None, ours: list[str] | None, theirs: list[str] | None
 ) -> None:
     left, right = aside("s1", DAY2, ours), aside("s2", DAY3, theirs)
-    expected = {name for name in (ours or []) + (theirs or []) if name not in (base or []) or name in (theirs or [])}
+    expected = {
+        name
+        for name in (ours or []) + (theirs or [])
+        if name not in (base or []) or name in (theirs or [])
+    }
     for sides in ((left, right), (right, left)):
         merged = merge_texts(aside("s0", DAY1, base), *sides, skill_schema(), narrative="newest")
         assert merged.conflicts == []
@@ -425,16 +489,25 @@ def test_what_is_set_aside_joins_what_either_side_had(
         assert names[-1] == "s1"
 
 
-def test_a_list_of_things_set_aside_that_is_itself_in_conflict_gets_the_record_on_both_sides() -> None:
+def test_a_list_of_things_set_aside_that_is_itself_in_conflict_gets_the_record_on_both_sides() -> (
+    None
+):
     left, right = aside("s1", DAY2, None), aside("s2", DAY3, ["x", "y"])
     for sides in ((left, right), (right, left)):
         merged = merge_texts(aside("s0", DAY1, ["x"]), *sides, skill_schema(), narrative="newest")
         assert [conflict.where for conflict in merged.conflicts] == ["/superseded"]
-        kept = [json.loads(keep_side(merged.text, side)).get("superseded") for side in (OURS, THEIRS)]
-        assert sorted([record["step"] for record in names or []] for names in kept) == [["s1"], ["x", "y", "s1"]]
+        kept = [
+            json.loads(keep_side(merged.text, side)).get("superseded") for side in (OURS, THEIRS)
+        ]
+        assert sorted([record["step"] for record in names or []] for names in kept) == [
+            ["s1"],
+            ["x", "y", "s1"],
+        ]
 
 
-def test_an_unattended_merge_of_finished_work_with_a_changed_head_is_clean_from_both_sides() -> None:
+def test_an_unattended_merge_of_finished_work_with_a_changed_head_is_clean_from_both_sides() -> (
+    None
+):
     base = aside("s0", DAY1, None, next_actions=["a"])
     left = aside("s1", DAY3, None, next_actions=[], status="complete")
     right = aside("s2", DAY2, None, next_actions=["a"])
@@ -446,9 +519,14 @@ def test_an_unattended_merge_of_finished_work_with_a_changed_head_is_clean_from_
 
 def test_rows_that_both_moved_and_edited_come_out_in_one_order_from_either_side() -> None:
     def text(*rows: tuple[str, str]) -> str:
-        return json.dumps({"progress_table": [{"id": name, "label": label} for name, label in rows]}, indent=2)
+        return json.dumps(
+            {"progress_table": [{"id": name, "label": label} for name, label in rows]}, indent=2
+        )
 
     base = text(("a", "1"), ("b", "2"), ("c", "3"))
     left = text(("c", "9"), ("a", "1"), ("b", "2"))
     right = text(("b", "0"), ("a", "1"), ("c", "3"))
-    assert merge_texts(base, left, right, skill_schema()).text == merge_texts(base, right, left, skill_schema()).text
+    assert (
+        merge_texts(base, left, right, skill_schema()).text
+        == merge_texts(base, right, left, skill_schema()).text
+    )

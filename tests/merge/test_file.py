@@ -1,4 +1,6 @@
-"""The one way to merge a file: which version cannot be read, what counts as a base, several merge bases."""
+"""The one way to merge a file: which version cannot be read, what counts as a base, several merge
+bases.
+"""
 
 import json
 from itertools import product
@@ -37,8 +39,13 @@ def test_no_base_and_an_empty_one_are_a_file_that_both_sides_added(base: bytes |
 
 
 @rows("ends", [ends for ends in product(["", "\n", "\r\n"], repeat=3) if len({*ends}) < 3])
-@rows("values", [('{"a":1}', '{"a":2}', '{"a":1}'), ("1", "1", "2"), ("[1]", "[1]", "[1]"), ("{}", "[]", "{}")])
-def test_the_end_of_a_one_line_file_merges_like_a_value(ends: tuple[str, ...], values: tuple[str, ...]) -> None:
+@rows(
+    "values",
+    [('{"a":1}', '{"a":2}', '{"a":1}'), ("1", "1", "2"), ("[1]", "[1]", "[1]"), ("{}", "[]", "{}")],
+)
+def test_the_end_of_a_one_line_file_merges_like_a_value(
+    ends: tuple[str, ...], values: tuple[str, ...]
+) -> None:
     base, ours, theirs = (f"{value}{end}".encode() for value, end in zip(values, ends, strict=True))
     end = ends[2] if ends[0] == ends[1] else ends[1]
     value = values[2] if values[0] == values[1] else values[1]
@@ -74,9 +81,16 @@ def test_a_narrative_set_aside_beside_a_conflict_about_its_list_can_be_said() ->
     kept = [{"updated_at": "2026-01-01T00:00:00Z", "step": "earlier"}]
     base = checkpoint(superseded=kept)
     ours = {**checkpoint(step="ours", updated_at="2026-04-02T00:00:00Z")}
-    theirs = checkpoint(step="theirs", updated_at="2026-04-01T00:00:00Z", superseded=[{**kept[0], "step": "edited"}])
+    theirs = checkpoint(
+        step="theirs", updated_at="2026-04-01T00:00:00Z", superseded=[{**kept[0], "step": "edited"}]
+    )
     versions = [json.dumps(value, indent=2).encode() for value in (base, ours, theirs)]
     merged = merge_file(versions[0], versions[1], versions[2], skill_schema(), narrative="newest")
-    said = [say_side(side, 500) for conflict in merged.conflicts for side in conflict.sides if side is not None]
+    said = [
+        say_side(side, 500)
+        for conflict in merged.conflicts
+        for side in conflict.sides
+        if side is not None
+    ]
     assert [conflict.where for conflict in merged.conflicts] == ["/superseded"]
     assert any('"step":"theirs"' in text for text in said)

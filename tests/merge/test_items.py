@@ -8,22 +8,33 @@ from tests.support.rows import rows
 
 
 def arrangements(items: str) -> list[tuple[str, ...]]:
-    return [chosen for size in range(len(items) + 1) for chosen in itertools.permutations(items, size)]
+    return [
+        chosen for size in range(len(items) + 1) for chosen in itertools.permutations(items, size)
+    ]
 
 
-def staying(base: tuple[str, ...], ours: tuple[str, ...], theirs: tuple[str, ...]) -> list[list[str]]:
+def staying(
+    base: tuple[str, ...], ours: tuple[str, ...], theirs: tuple[str, ...]
+) -> list[list[str]]:
     kept = [item for item in base if item in ours and item in theirs]
-    return [kept, *([item for item in side if item not in base or item in kept] for side in (ours, theirs))]
+    return [
+        kept,
+        *([item for item in side if item not in base or item in kept] for side in (ours, theirs)),
+    ]
 
 
 def is_kept(order: list[str], kept: list[str], left: list[str], right: list[str]) -> bool:
-    """Whether no pair that a side orders, and nobody else orders otherwise, is turned round; or all of them cannot be
-    kept together with what one side moved.
+    """Whether no pair that a side orders, and nobody else orders otherwise, is turned round; or all
+    of them cannot be kept together with what one side moved.
     """
     pairs = {pair for side in (left, right) for pair in itertools.combinations(side, 2)}
     agreed = {pair for pair in pairs if pair[::-1] not in pairs}
     moved = {pair for pair in pairs - agreed if pair[::-1] in itertools.combinations(kept, 2)}
-    turned = {pair for pair in itertools.permutations(order, 2) if order.index(pair[0]) > order.index(pair[1])}
+    turned = {
+        pair
+        for pair in itertools.permutations(order, 2)
+        if order.index(pair[0]) > order.index(pair[1])
+    }
     return not agreed & turned or not is_possible(agreed | moved, order)
 
 
@@ -40,12 +51,16 @@ def test_every_small_triple_merges_the_same_from_both_sides_and_keeps_orders_tha
     items: str, part: int, whole_runs: bool
 ) -> None:
     versions = arrangements(items)
-    for base, ours, theirs in itertools.islice(itertools.product(versions, versions, versions), 0, None, part):
+    for base, ours, theirs in itertools.islice(
+        itertools.product(versions, versions, versions), 0, None, part
+    ):
         kept, left, right = staying(base, ours, theirs)
         order, other = merge_order(kept, left, right, str, whole_runs)
         swapped, swapped_other = merge_order(kept, right, left, str, whole_runs)
         assert sorted(order) == sorted(set(left) | set(right))
-        assert (order, other) == ((swapped, None) if swapped_other is None else (swapped_other, swapped))
+        assert (order, other) == (
+            (swapped, None) if swapped_other is None else (swapped_other, swapped)
+        )
         assert other is not None or is_kept(order, kept, left, right), (base, ours, theirs, order)
 
 

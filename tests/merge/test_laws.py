@@ -45,16 +45,28 @@ def scalars(value: Any) -> set[str]:
 
 
 def without_declared(value: Value) -> Value:
-    """Without what is declared to be replaced, added up or cut: the latest run, instants, sums, what was done."""
-    state = {key: field for key, field in value["skill_state"].items() if key not in ("last_run", "streak")}
-    return {key: field for key, field in {**value, "skill_state": state}.items() if key not in DECLARED}
+    """Without what is declared to be replaced, added up or cut: the latest run, instants, sums,
+    what was done.
+    """
+    state = {
+        key: field
+        for key, field in value["skill_state"].items()
+        if key not in ("last_run", "streak")
+    }
+    return {
+        key: field for key, field in {**value, "skill_state": state}.items() if key not in DECLARED
+    }
 
 
 @given(history=one_history)
 @many
 def test_a_side_alone_is_the_result_byte_for_byte(history: list[Operation]) -> None:
     base, changed, _ = sides(history, [])
-    for merged in (merged_of(base, changed, base), merged_of(base, base, changed), merged_of(base, changed, changed)):
+    for merged in (
+        merged_of(base, changed, base),
+        merged_of(base, base, changed),
+        merged_of(base, changed, changed),
+    ):
         assert merged.conflicts == []
         assert merged.text == text_of(changed)
 
@@ -75,10 +87,14 @@ def test_swapping_the_sides_swaps_nothing_but_the_conflicts_sides(
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
-def test_what_a_side_wrote_is_in_the_result_or_in_a_conflict(ours: list[Operation], theirs: list[Operation]) -> None:
+def test_what_a_side_wrote_is_in_the_result_or_in_a_conflict(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
     base, left, right = sides(ours, theirs)
     merged = merged_of(base, left, right)
-    found = scalars(json.loads(keep_side(merged.text, OURS))) | scalars(json.loads(keep_side(merged.text, THEIRS)))
+    found = scalars(json.loads(keep_side(merged.text, OURS))) | scalars(
+        json.loads(keep_side(merged.text, THEIRS))
+    )
     for side in (left, right):
         assert scalars(without_declared(side)) - scalars(base) - found - {OVERTAKEN} == set()
 
@@ -100,19 +116,28 @@ def test_what_one_side_removed_and_the_other_left_alone_stays_removed(
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
-def test_what_one_side_finished_is_never_offered_again(ours: list[Operation], theirs: list[Operation]) -> None:
+def test_what_one_side_finished_is_never_offered_again(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
     # the queue alone, shortened, so that many histories end it
     finishing = [Operation("finish", number, f"f{number}") for number in (0, 0)]
     base = apply_operations(start(), finishing)
-    left, right = apply_operations(base, ours), apply_operations(base, [*theirs, Operation("finish", 1, "f1")])
+    left, right = (
+        apply_operations(base, ours),
+        apply_operations(base, [*theirs, Operation("finish", 1, "f1")]),
+    )
     merged = merged_of(base, left, right)
     for side in (OURS, THEIRS):
         offered = json.loads(keep_side(merged.text, side)).get("next_actions", [])
         for one, other in ((left, right), (right, left)):
             if "next_actions" in one:
-                finished = [text for text in base["next_actions"] if text not in one["next_actions"]]
+                finished = [
+                    text for text in base["next_actions"] if text not in one["next_actions"]
+                ]
                 assert [
-                    text for text in finished if other.get("next_actions", []).count(text) < 2 and text in offered
+                    text
+                    for text in finished
+                    if other.get("next_actions", []).count(text) < 2 and text in offered
                 ] == []
 
 
@@ -140,7 +165,9 @@ def test_costs_add_up(ours: list[Operation], theirs: list[Operation]) -> None:
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
-def test_a_clean_result_of_valid_sides_is_valid(ours: list[Operation], theirs: list[Operation]) -> None:
+def test_a_clean_result_of_valid_sides_is_valid(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
     base, left, right = sides(ours, theirs)
     merged = merged_of(base, left, right)
     path = ".checkpoints/build.checkpoint.json"
@@ -158,7 +185,9 @@ def test_the_layout_of_the_files_does_not_change_what_is_merged(
 ) -> None:
     base, left, right = sides(ours, theirs)
     plain = merged_of(base, left, right)
-    styled = merge_texts(text_of(base, layout), text_of(left, layout), text_of(right, other), SCHEMA)
+    styled = merge_texts(
+        text_of(base, layout), text_of(left, layout), text_of(right, other), SCHEMA
+    )
     assert len(plain.conflicts) == len(styled.conflicts)
     for side in (OURS, THEIRS):
         assert json.loads(keep_side(plain.text, side)) == json.loads(keep_side(styled.text, side))
@@ -174,12 +203,18 @@ def test_every_line_of_a_clean_merge_is_a_line_of_a_side(
     if not merged.conflicts:
         known = {line.rstrip(",") for text in (left, right) for line in text.splitlines()}
         lines = [line.rstrip(",") for line in merged.text.splitlines()]
-        assert [line for line in lines if line not in known and "total_usd" not in line and '": ' not in line] == []
+        assert [
+            line
+            for line in lines
+            if line not in known and "total_usd" not in line and '": ' not in line
+        ] == []
 
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
-def test_a_merge_of_merge_bases_is_always_valid_json(ours: list[Operation], theirs: list[Operation]) -> None:
+def test_a_merge_of_merge_bases_is_always_valid_json(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
     base, left, right = (text_of(side) for side in sides(ours, theirs))
     merged = merge_texts(base, left, right, SCHEMA, inner=True)
     assert merged.conflicts == []
@@ -188,10 +223,18 @@ def test_a_merge_of_merge_bases_is_always_valid_json(ours: list[Operation], thei
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
-def test_the_newest_policy_leaves_no_conflict_in_the_head(ours: list[Operation], theirs: list[Operation]) -> None:
-    base, left, right = sides([*ours, Operation("bump", 20, "")], [*theirs, Operation("bump", 21, "")])
+def test_the_newest_policy_leaves_no_conflict_in_the_head(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
+    base, left, right = sides(
+        [*ours, Operation("bump", 20, "")], [*theirs, Operation("bump", 21, "")]
+    )
     merged = merge_texts(text_of(base), text_of(left), text_of(right), SCHEMA, narrative="newest")
-    assert [conflict.where for conflict in merged.conflicts if conflict.where in ("/step", "/progress_summary")] == []
+    assert [
+        conflict.where
+        for conflict in merged.conflicts
+        if conflict.where in ("/step", "/progress_summary")
+    ] == []
     for side in (left, right):
         for leaf in ("step", "progress_summary"):
             assert side[leaf] == base[leaf] or json.dumps(side[leaf]) in merged.text

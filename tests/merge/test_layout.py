@@ -1,4 +1,6 @@
-"""Whose layout a merged file has: a side that only lays it out anew is heard, whichever side git calls ours."""
+"""Whose layout a merged file has: a side that only lays it out anew is heard, whichever side git
+calls ours.
+"""
 
 import json
 from collections.abc import Callable
@@ -58,5 +60,9 @@ def test_a_conflict_in_a_file_laid_out_anew_has_the_sides_that_git_gave(name: st
         merged = merge_texts(plain(VALUE), *sides, SCHEMA)
         for side, text in zip((OURS, THEIRS), sides, strict=True):
             assert step_of(keep_side(merged.text, side)) == step_of(text)
-        ends = {line[-2:] == "\r\n" for line in merged.text.splitlines(keepends=True) if line.endswith("\n")}
+        ends = {
+            line[-2:] == "\r\n"
+            for line in merged.text.splitlines(keepends=True)
+            if line.endswith("\n")
+        }
         assert len(ends) == 1

@@ -1,4 +1,6 @@
-"""JSON Lines: merged like the list of their records, written with a line for each, untouched lines to the byte."""
+"""JSON Lines: merged like the list of their records, written with a line for each, untouched lines
+to the byte.
+"""
 
 import json
 from random import Random
@@ -59,7 +61,11 @@ def test_members_of_one_record_merge_on_its_line() -> None:
 @rows("end", ["\n", "\r\n", "\n\n", " \n"])
 def test_line_ends_and_empty_lines_stay(end: str) -> None:
     edited = A.replace("1.0", "2.0")
-    base, ours, theirs = lines(A, B, C, end=end), lines(edited, B, C, end=end), lines(A, B, D, end=end)
+    base, ours, theirs = (
+        lines(A, B, C, end=end),
+        lines(edited, B, C, end=end),
+        lines(A, B, D, end=end),
+    )
     merged = merge_file(base, ours, theirs).text
     assert merged.split(end)[:2] == [edited, B]
     assert parse_lines(merged).value == parse_lines(lines(edited, B, D).decode()).value
@@ -105,12 +111,17 @@ def test_a_file_of_one_record_is_json_lines_by_its_name_alone() -> None:
 
 
 def test_a_document_under_the_name_of_json_lines_merges_as_a_document() -> None:
-    assert json.loads(merge(b'{\n"a": 1\n}', b'{\n"a": 2\n}', b'{\n"a": 1, "b": 1\n}', "x.jsonl")) == {"a": 2, "b": 1}
+    assert json.loads(
+        merge(b'{\n"a": 1\n}', b'{\n"a": 2\n}', b'{\n"a": 1, "b": 1\n}', "x.jsonl")
+    ) == {"a": 2, "b": 1}
 
 
 def test_an_emptied_file_and_an_empty_base_have_no_records() -> None:
     assert merge(lines(A, B), b"", lines(A, B)) == ""
-    assert merge(b"", lines(A, B), lines(C, D)) in (lines(A, B, C, D).decode(), lines(C, D, A, B).decode())
+    assert merge(b"", lines(A, B), lines(C, D)) in (
+        lines(A, B, C, D).decode(),
+        lines(C, D, A, B).decode(),
+    )
 
 
 @rows("broken, message, line", [
@@ -124,7 +135,11 @@ def test_an_emptied_file_and_an_empty_base_have_no_records() -> None:
 def test_a_line_that_is_not_a_record_is_named(broken: bytes, message: str, line: int) -> None:
     with pytest.raises(JsonTextError) as caught:
         merge_file(lines(A, B), lines(A, B, C), lines(A) + broken)
-    assert (caught.value.message, caught.value.line, caught.value.version) == (message, line, "theirs")
+    assert (caught.value.message, caught.value.line, caught.value.version) == (
+        message,
+        line,
+        "theirs",
+    )
 
 
 @rows("text", [b"1\n2\n", b"hello\nworld\n", b'{"a": 1,\n"b": 2\n', b'"a"\n"b"\n'])
@@ -153,7 +168,9 @@ def edit(random: Random, records: list[Any], is_keyed: bool) -> list[Any]:
             place = random.choice([len(edited), random.randint(0, len(edited))])
             edited.insert(place, make_record(random, random.randint(10, 15) if is_keyed else None))
         elif act < 0.7:
-            random.choice(edited)[random.choice("abc")] = random.choice([1, 3, "z", {"p": 2}, {"p": 1, "q": 1}, [3]])
+            random.choice(edited)[random.choice("abc")] = random.choice(
+                [1, 3, "z", {"p": 2}, {"p": 1, "q": 1}, [3]]
+            )
         else:
             record = edited.pop(random.randrange(len(edited)))
             if act > 0.85:
@@ -166,7 +183,10 @@ def test_they_merge_as_the_list_of_their_records_does() -> None:
     for seed in range(300):
         random = Random(seed)  # noqa: S311 (the same histories in every run)
         is_keyed = random.random() < 0.6
-        base = [make_record(random, number if is_keyed else None) for number in range(random.randint(0, 6))]
+        base = [
+            make_record(random, number if is_keyed else None)
+            for number in range(random.randint(0, 6))
+        ]
         versions = [base, edit(random, base, is_keyed), edit(random, base, is_keyed)]
         texts = [lines(*map(json.dumps, version)) for version in versions]
         merged = merge_file(texts[0], texts[1], texts[2], path="x.jsonl")

@@ -33,7 +33,16 @@ def test_the_shipped_schema_is_clean() -> None:
 
 
 def test_a_schema_without_strategies_is_clean() -> None:
-    assert codes({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}) == []
+    assert (
+        codes(
+            {
+                "type": "object",
+                "properties": {"a": {"type": "string"}},
+                "additionalProperties": False,
+            }
+        )
+        == []
+    )
     assert codes(True) == []
 
 
@@ -55,7 +64,9 @@ def test_the_strategies_of_the_merge_are_those_of_the_vocabulary_and_of_the_page
     values, _, lists = (ROOT / "docs/x-merge.md").read_text("utf-8").partition("\n## Lists\n")
     rows = [*values.partition("| option |")[0].splitlines(), *lists.splitlines()]
     cells = [row.split("|")[1] for row in rows if row.startswith("| `")]
-    described = {name for cell in cells for name in re.findall(r"`([\w-]+)`", cell.partition(" with ")[0])}
+    described = {
+        name for cell in cells for name in re.findall(r"`([\w-]+)`", cell.partition(" with ")[0])
+    }
 
     assert known == set(STRATEGIES)
     assert len(STRATEGIES) == len(known)
@@ -74,8 +85,12 @@ def test_a_keyword_without_a_strategy_is_refused(rule: Any) -> None:
 
 
 def test_an_unknown_option_is_refused() -> None:
-    assert lint(strategy="set", key="/id") == [("schema/unknown-option", "/properties/a/x-merge/key")]
-    assert lint(strategy="rows", key="/id", kye="/id") == [("schema/unknown-option", "/properties/a/x-merge/kye")]
+    assert lint(strategy="set", key="/id") == [
+        ("schema/unknown-option", "/properties/a/x-merge/key")
+    ]
+    assert lint(strategy="rows", key="/id", kye="/id") == [
+        ("schema/unknown-option", "/properties/a/x-merge/kye")
+    ]
 
 
 @pytest.mark.parametrize("strategy", ["rows", "queue", "max", "newest", "group"])
@@ -83,14 +98,18 @@ def test_a_missing_option_is_refused(strategy: str) -> None:
     assert lint(strategy=strategy) == [("schema/missing-option", "/properties/a/x-merge")]
 
 
-@pytest.mark.parametrize("key", ["id", "/", "", "/a/b", "/a~1b", 7, [], ["/a", "/a"], ["/a", "b"], None])
+@pytest.mark.parametrize(
+    "key", ["id", "/", "", "/a/b", "/a~1b", 7, [], ["/a", "/a"], ["/a", "b"], None]
+)
 def test_a_key_that_names_no_member_is_refused(key: Any) -> None:
     assert lint(strategy="rows", key=key) == [("schema/bad-option", "/properties/a/x-merge/key")]
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "10", True, None, b"0", b"1.0", b"-3"])
 def test_a_limit_that_is_no_positive_whole_number_is_refused(limit: Any) -> None:
-    assert lint(strategy="log", limit=limit) == [("schema/bad-option", "/properties/a/x-merge/limit")]
+    assert lint(strategy="log", limit=limit) == [
+        ("schema/bad-option", "/properties/a/x-merge/limit")
+    ]
 
 
 @pytest.mark.parametrize("limit", [1, 10, b"10"])
@@ -98,7 +117,9 @@ def test_a_positive_limit_is_taken_as_number_and_as_token(limit: Any) -> None:
     assert lint(strategy="log", limit=limit, sort="/at", key=["/text", "/at"]) == []
 
 
-@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains"])
+@pytest.mark.parametrize(
+    "keyword", ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains"]
+)
 def test_a_strategy_where_the_merge_does_not_look_is_refused(keyword: str) -> None:
     hidden = {"properties": {"b": {"x-merge": {"strategy": "set"}}}}
     found = codes({"properties": {"a": {keyword: [hidden] if keyword.endswith("Of") else hidden}}})
@@ -107,11 +128,18 @@ def test_a_strategy_where_the_merge_does_not_look_is_refused(keyword: str) -> No
 
 
 def test_a_strategy_beside_a_condition_is_read() -> None:
-    assert codes({"anyOf": [{"type": "array"}, {"type": "null"}], "x-merge": {"strategy": "set"}}) == []
+    assert (
+        codes({"anyOf": [{"type": "array"}, {"type": "null"}], "x-merge": {"strategy": "set"}})
+        == []
+    )
 
 
 def test_a_strategy_beside_a_reference_is_refused() -> None:
-    schema = {"$ref": "#/$defs/a", "x-merge": {"strategy": "set"}, "$defs": {"a": {"type": "array"}}}
+    schema = {
+        "$ref": "#/$defs/a",
+        "x-merge": {"strategy": "set"},
+        "$defs": {"a": {"type": "array"}},
+    }
     assert codes(schema) == [("schema/hidden-strategy", "/x-merge")]
 
 
@@ -122,10 +150,22 @@ def test_a_pattern_that_is_no_beginning_is_refused(pattern: str) -> None:
 
 
 def test_a_pattern_without_strategies_is_nobodys_business() -> None:
-    assert codes({"patternProperties": {"^a.*$": {"type": "string"}, "^ab": {"x-merge": {"strategy": "set"}}}}) == []
+    assert (
+        codes(
+            {
+                "patternProperties": {
+                    "^a.*$": {"type": "string"},
+                    "^ab": {"x-merge": {"strategy": "set"}},
+                }
+            }
+        )
+        == []
+    )
 
 
-@pytest.mark.parametrize("reference", ["other.json", "https://example.org/schema", "#anchor", "#", 7])
+@pytest.mark.parametrize(
+    "reference", ["other.json", "https://example.org/schema", "#anchor", "#", 7]
+)
 def test_a_reference_out_of_the_file_is_refused(reference: Any) -> None:
     assert codes({"items": {"$ref": reference}}) == [("schema/foreign-reference", "/items/$ref")]
 
@@ -135,7 +175,10 @@ def test_a_reference_that_leads_nowhere_is_refused() -> None:
 
 
 def test_a_part_of_another_schema_refers_to_the_whole() -> None:
-    part: dict[str, Any] = {"properties": {"a": {"$ref": "#/$defs/mine"}}, "$defs": {"mine": {"type": "array"}}}
+    part: dict[str, Any] = {
+        "properties": {"a": {"$ref": "#/$defs/mine"}},
+        "$defs": {"mine": {"type": "array"}},
+    }
     whole = {"properties": {"skill_state": part}}
     assert lint_schema(part) == []
     assert [finding.code for finding in lint_schema(part, whole)] == ["schema/dead-reference"]
@@ -151,21 +194,29 @@ def test_leaves_of_a_group_must_say_the_same() -> None:
 
 
 def test_members_of_a_group_behind_references_agree_as_well() -> None:
-    first, second = ({"x-merge": {"strategy": "group", "name": "g", **more}} for more in ({}, {"by": "/at"}))
+    first, second = (
+        {"x-merge": {"strategy": "group", "name": "g", **more}} for more in ({}, {"by": "/at"})
+    )
     places = {"a": {"$ref": "#/$defs/first"}, "b": {"$ref": "#/$defs/second"}}
     schema = {"$defs": {"first": first, "second": second}, "properties": places}
     assert "schema/group" in [code for code, _ in codes(schema)]
 
 
 @pytest.mark.parametrize(
-    "requirement", [[{"where": "/a"}], [{"where": "a", "non_empty_when": {"/b": 1}}], {}, ["/a"], [None]]
+    "requirement",
+    [[{"where": "/a"}], [{"where": "a", "non_empty_when": {"/b": 1}}], {}, ["/a"], [None]],
 )
 def test_a_requirement_of_another_form_is_refused(requirement: Any) -> None:
     assert [code for code, _ in codes({"x-merge-require": requirement})] == ["schema/requirement"]
 
 
 META_SCHEMA = json.loads(files(merge).joinpath("x_merge_schema.json").read_text("utf-8"))
-SEEN_IN_ONE_PLACE = {"schema/no-strategy", "schema/unknown-strategy", "schema/unknown-option", "schema/missing-option"}
+SEEN_IN_ONE_PLACE = {
+    "schema/no-strategy",
+    "schema/unknown-strategy",
+    "schema/unknown-option",
+    "schema/missing-option",
+}
 SEEN_IN_ONE_PLACE |= {"schema/bad-option", "schema/requirement"}
 VALUES: list[Any] = [
     "/id",
@@ -185,7 +236,19 @@ VALUES: list[Any] = [
     {},
 ]
 RANKS: list[Any] = [[{"at": "/a", "order": ["x", "y"]}], [{"at": "/a"}]]
-OPTIONS = ["key", "sort", "limit", "order", "by", "name", "superseded", "newest", "added", "rank", "other"]
+OPTIONS = [
+    "key",
+    "sort",
+    "limit",
+    "order",
+    "by",
+    "name",
+    "superseded",
+    "newest",
+    "added",
+    "rank",
+    "other",
+]
 RULES = st.builds(
     lambda strategy, options: {"strategy": strategy, **options},
     st.sampled_from([*STRATEGIES, "rowz", 7]),
@@ -205,7 +268,11 @@ FORMS: list[Any] = [
 
 
 def agree(schema: Any) -> None:
-    refused = [each for each in lint_schema(schema) if each.code in SEEN_IN_ONE_PLACE or "needs" in each.message]
+    refused = [
+        each
+        for each in lint_schema(schema)
+        if each.code in SEEN_IN_ONE_PLACE or "needs" in each.message
+    ]
     assert Draft202012Validator(META_SCHEMA).is_valid(schema) == (not refused)
 
 
@@ -229,7 +296,9 @@ def test_a_shipped_schema_keeps_to_the_vocabulary(kind: Kind) -> None:
 
 def test_the_meta_schema_is_a_schema_of_whole_schemas() -> None:
     Draft202012Validator.check_schema(META_SCHEMA)
-    assert not Draft202012Validator(META_SCHEMA).is_valid({"properties": {"a": {"type": "nonsense"}}})
+    assert not Draft202012Validator(META_SCHEMA).is_valid(
+        {"properties": {"a": {"type": "nonsense"}}}
+    )
 
 
 def test_requirements_belong_to_the_root_of_a_document() -> None:

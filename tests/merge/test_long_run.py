@@ -1,4 +1,6 @@
-"""The script that checks the laws at length: it passes for the merge as it is, and notices a broken one."""
+"""The script that checks the laws at length: it passes for the merge as it is, and notices a broken
+one.
+"""
 
 from benchmarks.laws import LAWS, MERGES, Work, describe, make_history, run_chunk
 

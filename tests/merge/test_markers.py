@@ -1,4 +1,6 @@
-"""Conflicts as text: only the lines that differ are marked, and each side is said in a few words."""
+"""Conflicts as text: only the lines that differ are marked, and each side is said in a few
+words.
+"""
 
 import json
 
@@ -22,7 +24,10 @@ def test_only_the_lines_that_differ_stand_between_markers() -> None:
 
 
 def test_sides_that_agree_leave_no_marker() -> None:
-    assert write_marked(["[\n", Alternatives("", ("1\n", "0\n", "1\n")), "]\n"], 7, "\n") == "[\n1\n]\n"
+    assert (
+        write_marked(["[\n", Alternatives("", ("1\n", "0\n", "1\n")), "]\n"], 7, "\n")
+        == "[\n1\n]\n"
+    )
 
 
 def test_a_conflict_of_the_whole_document_and_control_characters_have_a_label() -> None:
@@ -50,20 +55,30 @@ def two_parts(between: str) -> str:
     return write_marked(parts, 7, "\n")
 
 
-def test_two_parts_of_one_conflict_with_a_line_between_are_one_region_that_names_both_places() -> None:
+def test_two_parts_of_one_conflict_with_a_line_between_are_one_region_that_names_both_places() -> (
+    None
+):
     sides = "1,\nsame\n3\n", "0,\nsame\n0\n", "2,\nsame\n4\n"
     marks = [f"{mark} /b /d\n" for mark in ("<<<<<<< ours:", "||||||| base:", ">>>>>>> theirs:")]
-    assert two_parts("same\n") == f"{marks[0]}{sides[0]}{marks[1]}{sides[1]}=======\n{sides[2]}{marks[2]}"
+    assert (
+        two_parts("same\n")
+        == f"{marks[0]}{sides[0]}{marks[1]}{sides[1]}=======\n{sides[2]}{marks[2]}"
+    )
 
 
 def test_a_part_that_stands_alone_says_where_it_is_and_what_it_is_decided_with() -> None:
     lines = two_parts("some\nlines\n").splitlines()
-    assert [line for line in lines if line.startswith("<")] == ["<<<<<<< ours: /b", "<<<<<<< ours: /d with /b"]
+    assert [line for line in lines if line.startswith("<")] == [
+        "<<<<<<< ours: /b",
+        "<<<<<<< ours: /d with /b",
+    ]
 
 
 def test_a_line_with_thousands_of_conflicts_is_marked_in_linear_time() -> None:
     def write(size: int) -> None:
-        base, ours, theirs = (json.dumps({f"k{at}": side for at in range(size)}).encode() for side in (1, 2, 3))
+        base, ours, theirs = (
+            json.dumps({f"k{at}": side for at in range(size)}).encode() for side in (1, 2, 3)
+        )
         merge_file(base, ours, theirs)
 
     assert_linear(write, 1_000)

@@ -1,4 +1,6 @@
-"""What base, ours and theirs become at one place: who changed it, what its rule says, and which members go together."""
+"""What base, ours and theirs become at one place: who changed it, what its rule says, and which
+members go together.
+"""
 
 import json
 from typing import Any
@@ -9,8 +11,12 @@ from tests.support.rows import rows
 CLASH = "a conflict"
 
 
-def merge(schema: dict[str, Any], base: Any, ours: Any, theirs: Any, narrative: str = "auto") -> Any:
-    """What a place becomes: its value, CLASH for a conflict, ... where it is absent. ... is also an absent version."""
+def merge(
+    schema: dict[str, Any], base: Any, ours: Any, theirs: Any, narrative: str = "auto"
+) -> Any:
+    """What a place becomes: its value, CLASH for a conflict, ... where it is absent. ... is also an
+    absent version.
+    """
     texts = [json.dumps({} if value is ... else {"x": value}) for value in (base, ours, theirs)]
     merged = merge_texts(texts[0], texts[1], texts[2], {"properties": {"x": schema}}, narrative)
     if merged.conflicts:
@@ -18,7 +24,9 @@ def merge(schema: dict[str, Any], base: Any, ours: Any, theirs: Any, narrative: 
     return json.loads(merged.text).get("x", ...)
 
 
-def merge_both_ways(schema: dict[str, Any], base: Any, ours: Any, theirs: Any, narrative: str = "auto") -> Any:
+def merge_both_ways(
+    schema: dict[str, Any], base: Any, ours: Any, theirs: Any, narrative: str = "auto"
+) -> Any:
     result = merge(schema, base, ours, theirs, narrative)
     assert merge(schema, base, theirs, ours, narrative) == result
     return result
@@ -45,7 +53,9 @@ def merge_both_ways(schema: dict[str, Any], base: Any, ours: Any, theirs: Any, n
         ([1], {"a": 1}, [1, 2], CLASH),
     ],
 )
-def test_one_sides_change_wins_and_two_different_ones_conflict(base: Any, ours: Any, theirs: Any, result: Any) -> None:
+def test_one_sides_change_wins_and_two_different_ones_conflict(
+    base: Any, ours: Any, theirs: Any, result: Any
+) -> None:
     assert merge_both_ways({}, base, ours, theirs) == result
 
 
@@ -53,7 +63,13 @@ def test_one_sides_change_wins_and_two_different_ones_conflict(base: Any, ours: 
     ("rule", "base", "ours", "theirs", "result"),
     [
         ({}, {"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 2}),
-        ({"strategy": "object"}, {"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 2}),
+        (
+            {"strategy": "object"},
+            {"a": 1, "b": 1},
+            {"a": 2, "b": 1},
+            {"a": 1, "b": 2},
+            {"a": 2, "b": 2},
+        ),
         ({"strategy": "atomic"}, {"a": 1, "b": 1}, {"a": 2, "b": 1}, {"a": 1, "b": 2}, CLASH),
         ({"strategy": "atomic"}, {"a": 1}, {"a": 2}, {"a": 1}, {"a": 2}),
         ({"strategy": "max"}, 1, 2, 3, CLASH),  # no order
@@ -63,7 +79,9 @@ def test_one_sides_change_wins_and_two_different_ones_conflict(base: Any, ours: 
         ({"strategy": "log"}, {"id": "a"}, {"id": "b"}, {"id": "c"}, CLASH),
     ],
 )
-def test_what_both_sides_changed_merges_by_the_rule(rule: Any, base: Any, ours: Any, theirs: Any, result: Any) -> None:
+def test_what_both_sides_changed_merges_by_the_rule(
+    rule: Any, base: Any, ours: Any, theirs: Any, result: Any
+) -> None:
     assert merge_both_ways({"x-merge": rule}, base, ours, theirs) == result
 
 
@@ -73,7 +91,9 @@ def test_the_side_with_the_newer_root_wins_and_never_conflicts() -> None:
 
     def newest(ours: Any, theirs: Any, our_time: str = "09", their_time: str = "10") -> Any:
         values = [(0, "08"), (ours, our_time), (theirs, their_time)]
-        texts = [json.dumps({"at": f"2026-03-01T{time}:00:00Z", "x": value}) for value, time in values]
+        texts = [
+            json.dumps({"at": f"2026-03-01T{time}:00:00Z", "x": value}) for value, time in values
+        ]
         merged = merge_texts(texts[0], texts[1], texts[2], schema)
         assert not merged.conflicts
         return json.loads(merged.text)["x"]
@@ -86,7 +106,9 @@ def test_the_side_with_the_newer_root_wins_and_never_conflicts() -> None:
 
 
 @rows(("ours", "theirs", "result"), [(..., 2, 2), (1, ..., 1)])
-def test_a_place_that_follows_the_newer_side_keeps_what_one_side_still_has(ours: Any, theirs: Any, result: Any) -> None:
+def test_a_place_that_follows_the_newer_side_keeps_what_one_side_still_has(
+    ours: Any, theirs: Any, result: Any
+) -> None:
     assert merge({"x-merge": {"strategy": "newest", "by": "/at"}}, 0, ours, theirs) == result
 
 
@@ -100,7 +122,9 @@ def test_a_place_that_follows_the_newer_side_keeps_what_one_side_still_has(ours:
         ({"id": 1}, {"id": 1, "a": 1}, {"b": 1}, {"a": 1, "b": 1}),
     ],
 )
-def test_two_records_with_identities_of_their_own_are_not_mixed(base: Any, ours: Any, theirs: Any, result: Any) -> None:
+def test_two_records_with_identities_of_their_own_are_not_mixed(
+    base: Any, ours: Any, theirs: Any, result: Any
+) -> None:
     assert merge_both_ways({}, base, ours, theirs) == result
 
 
@@ -111,7 +135,9 @@ def test_two_records_with_identities_of_their_own_are_not_mixed(base: Any, ours:
         ('{"a": 1, "b": 1}', '{"a": 1, "b": 2}', '{"a": 1, "b": 2}'),
     ],
 )
-def test_a_change_goes_into_the_layout_that_the_other_side_gave_the_file(ours: str, theirs: str, result: str) -> None:
+def test_a_change_goes_into_the_layout_that_the_other_side_gave_the_file(
+    ours: str, theirs: str, result: str
+) -> None:
     assert merge_texts('{"a": 1, "b": 1}', ours, theirs).text == result
 
 
@@ -184,14 +210,23 @@ def test_a_ranked_group_that_is_new_on_both_sides_takes_the_further_one() -> Non
         (None, "2026-03-01T09:00:00Z", CLASH),
     ],
 )
-def test_a_group_with_an_instant_comes_whole_from_its_newer_side(ours: Any, theirs: Any, result: Any) -> None:
-    base, left, right = ({"a": {"at": at}, "b": b} for at, b in (("then", "base"), (ours, "ours"), (theirs, "theirs")))
+def test_a_group_with_an_instant_comes_whole_from_its_newer_side(
+    ours: Any, theirs: Any, result: Any
+) -> None:
+    base, left, right = (
+        {"a": {"at": at}, "b": b}
+        for at, b in (("then", "base"), (ours, "ours"), (theirs, "theirs"))
+    )
     merged = merge_both_ways(group(newest="/a/at"), base, left, right)
     assert (merged if result == CLASH else merged["b"]) == result
 
 
-def narrative(base: str, ours: str, theirs: str, how: str = "auto", same: tuple[str, ...] = ()) -> Any:
-    """What a narrative becomes. Versions: hour, a, b, c; a and b are the group, c must agree where `same` names it."""
+def narrative(
+    base: str, ours: str, theirs: str, how: str = "auto", same: tuple[str, ...] = ()
+) -> Any:
+    """What a narrative becomes. Versions: hour, a, b, c; a and b are the group, c must agree where
+    `same` names it.
+    """
     rule = {"superseded": "old", "by": "/at", "same": list(same)}
     member = {"x-merge": {"strategy": "group", "name": "g", **rule}}
     schema = {"properties": {"at": {"x-merge": {"strategy": "max-time"}}, "a": member, "b": member}}
@@ -212,7 +247,14 @@ def narrative(base: str, ours: str, theirs: str, how: str = "auto", same: tuple[
         ("08 1 1", "09 2 2", "10 3 3", "auto", (), "3 3"),
         ("08 1 1", "10 2 2", "09 3 3", "auto", (), "2 2"),
         ("08 1 1", "09 2 2", "09 3 3", "auto", (), CLASH),  # the same instant
-        ("08 1 1", "08 2 2", "09 3 3", "auto", (), CLASH),  # ours is no later than base: a revert, a copy
+        (
+            "08 1 1",
+            "08 2 2",
+            "09 3 3",
+            "auto",
+            (),
+            CLASH,
+        ),  # ours is no later than base: a revert, a copy
         ("08 1 1", "10 2 2", "07 3 3", "auto", (), CLASH),
         ("08 1 1", "10 2 2", "07 3 3", "newest", (), "2 2"),
         ("08 1 1", "09 2 2", "10 3 3", "conflict", (), CLASH),

@@ -1,4 +1,6 @@
-"""A merge never breaks what a schema requires of a document as a whole: a list that must not become empty."""
+"""A merge never breaks what a schema requires of a document as a whole: a list that must not become
+empty.
+"""
 
 import json
 from typing import Any
@@ -66,5 +68,6 @@ def test_a_conflict_about_a_list_that_the_merge_left_out_is_where_it_was() -> No
     merged = merge_texts(texts[0], texts[1], texts[2], SCHEMA)
     assert [choice.where for choice in merged.conflicts] == ["/todo"]
     assert merged.text.index('"a"') < merged.text.index('"todo"') < merged.text.index('"b"')
-    assert merged.text.count('"status": "open"') == 1  # it is merged, and only the list is asked for
+    # it is merged, and only the list is asked for
+    assert merged.text.count('"status": "open"') == 1
     assert '"x"' not in merged.text  # what one side finished is not offered

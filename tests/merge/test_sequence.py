@@ -1,4 +1,6 @@
-"""Lists whose items have no key, in documents without a schema: every row holds with the sides swapped, too."""
+"""Lists whose items have no key, in documents without a schema: every row holds with the sides
+swapped, too.
+"""
 
 import json
 from typing import Any
@@ -13,7 +15,13 @@ CELLS = [{"kind": "code", "source": [text]} for text in "abc"]
 # what it is about, base, ours, theirs; the merged list, or the places of the conflicts
 ROWS: list[tuple[str, Any, Any, Any, Any]] = [
     ("a port that both changed", PORT, [*PORT[:2], "9090"], [*PORT[:2], "7070"], {"/list/2"}),
-    ("neighbours", ["-y", "a@1", "/data"], ["-y", "a@2", "/data"], ["-y", "a@1", "/home"], ["-y", "a@2", "/home"]),
+    (
+        "neighbours",
+        ["-y", "a@1", "/data"],
+        ["-y", "a@2", "/data"],
+        ["-y", "a@1", "/home"],
+        ["-y", "a@2", "/home"],
+    ),
     ("equal numbers", [0, 0, 0], [5, 0, 0], [0, 5, 0], [5, 5, 0]),
     ("a size", [800, 600], [1024, 600], [1280, 600], {"/list/0"}),
     ("one more number", [255, 128, 0], [255, 128, 0, 64], [255, 64, 0], [255, 64, 0, 64]),
@@ -22,20 +30,92 @@ ROWS: list[tuple[str, Any, Any, Any, Any]] = [
     ("one text at two places", ["b"], ["l", "b"], ["b", "l"], ["l", "b", "l"]),
     ("an addition, and more of it", ["a"], ["a", "x"], ["a", "x", "y"], ["a", "x", "y"]),
     ("removed here, edited there", ["a", "b", "c"], ["a", "c"], ["a", "B", "c"], {"/list/1"}),
-    ("removed here, the next edited there", ["a", "b", "c"], ["b", "c"], ["a", "B", "c"], ["B", "c"]),
-    ("added inside what the other removed", ["a", "b", "c"], ["c"], ["a", "x", "b", "c"], {"/list/0"}),
+    (
+        "removed here, the next edited there",
+        ["a", "b", "c"],
+        ["b", "c"],
+        ["a", "B", "c"],
+        ["B", "c"],
+    ),
+    (
+        "added inside what the other removed",
+        ["a", "b", "c"],
+        ["c"],
+        ["a", "x", "b", "c"],
+        {"/list/0"},
+    ),
     ("replaced by two here, by one there", ["a"], ["x", "y"], ["z"], {"/list/0"}),
-    ("moved here, edited there", ["a", "b", "c"], ["c", "a", "b"], ["a", "b", "C"], ["C", "a", "b"]),
-    ("moved to two places", ["a", "b", "c", "d"], ["c", "a", "b", "d"], ["a", "b", "d", "c"], {"/list"}),
-    ("moves of two items", ["a", "b", "c", "d"], ["b", "a", "c", "d"], ["a", "b", "d", "c"], ["b", "a", "d", "c"]),
-    ("moved to two places, beside repeated items", [*"-a-bcd"], [*"d-a-bc"], [*"-ad-bc"], {"/list"}),
-    ("a repeated item, removed here and moved there", ["a", "d", "a"], ["a"], ["a", "a", "d"], {"/list/1"}),
-    ("one addition at two places, around a move", ["d", "b"], ["b", "n", "d"], ["n", "d", "y"], {"/list"}),
-    ("added by both, the next removed here", ["a", "b", "c"], ["a", "x", "c"], ["a", "x", "b", "c"], ["a", "x", "c"]),
-    ("added by both, the last replaced here", ["a", "b"], ["q", "x", "b"], ["a", "x", "b"], ["q", "x", "b"]),
+    (
+        "moved here, edited there",
+        ["a", "b", "c"],
+        ["c", "a", "b"],
+        ["a", "b", "C"],
+        ["C", "a", "b"],
+    ),
+    (
+        "moved to two places",
+        ["a", "b", "c", "d"],
+        ["c", "a", "b", "d"],
+        ["a", "b", "d", "c"],
+        {"/list"},
+    ),
+    (
+        "moves of two items",
+        ["a", "b", "c", "d"],
+        ["b", "a", "c", "d"],
+        ["a", "b", "d", "c"],
+        ["b", "a", "d", "c"],
+    ),
+    (
+        "moved to two places, beside repeated items",
+        [*"-a-bcd"],
+        [*"d-a-bc"],
+        [*"-ad-bc"],
+        {"/list"},
+    ),
+    (
+        "a repeated item, removed here and moved there",
+        ["a", "d", "a"],
+        ["a"],
+        ["a", "a", "d"],
+        {"/list/1"},
+    ),
+    (
+        "one addition at two places, around a move",
+        ["d", "b"],
+        ["b", "n", "d"],
+        ["n", "d", "y"],
+        {"/list"},
+    ),
+    (
+        "added by both, the next removed here",
+        ["a", "b", "c"],
+        ["a", "x", "c"],
+        ["a", "x", "b", "c"],
+        ["a", "x", "c"],
+    ),
+    (
+        "added by both, the last replaced here",
+        ["a", "b"],
+        ["q", "x", "b"],
+        ["a", "x", "b"],
+        ["q", "x", "b"],
+    ),
     ("added by both, beside what repeats", [*"rrab"], [*"xra"], [*"xrab"], {"/list/1"}),
-    ("added by both around a move, the next edited here", [*"abcde"], [*"aebcxD"], [*"aebcxd"], {"/list"}),
-    ("a list added by both at two places", [["a"], ["b"]], [["x"], ["a"], ["b"]], [["a"], ["b"], ["x"]], {"/list"}),
+    (
+        "added by both around a move, the next edited here",
+        [*"abcde"],
+        [*"aebcxD"],
+        [*"aebcxd"],
+        {"/list"},
+    ),
+    (
+        "a list added by both at two places",
+        [["a"], ["b"]],
+        [["x"], ["a"], ["b"]],
+        [["a"], ["b"], ["x"]],
+        {"/list"},
+    ),
     ("two cells", CELLS, [{**CELLS[0], "run": 1}, *CELLS[1:]], [*CELLS[1:]], {"/list/0"}),
     (
         "a cell before an edited one",
@@ -57,12 +137,17 @@ ROWS: list[tuple[str, Any, Any, Any, Any]] = [
 
 
 def merged(base: Any, ours: Any, theirs: Any, schema: Any = None) -> Merged:
-    texts = [json.dumps({} if items is None else {"list": items}, indent=2) for items in (base, ours, theirs)]
+    texts = [
+        json.dumps({} if items is None else {"list": items}, indent=2)
+        for items in (base, ours, theirs)
+    ]
     return merge_texts(texts[0], texts[1], texts[2], schema)
 
 
 def find_wrong(rows: list[tuple[str, Any, Any, Any, Any]]) -> list[tuple[str, Any, Any]]:
-    """Return what a row is about, its sides and what came of them, if it is not as the row expects."""
+    """Return what a row is about, its sides and what came of them, if it is not as the row
+    expects.
+    """
     wrong = []
     for about, base, ours, theirs, expected in rows:
         for sides in ((ours, theirs), (theirs, ours)):
@@ -104,7 +189,11 @@ RECORDS: list[tuple[str, Any, Any, Any, Any]] = [
         [TASK, OTHER],
         [{**TASK, "score": 8}, OTHER],
         [{**TASK, "title": "plan it"}, OTHER, {"taskId": 6, "title": "ship", "score": 1}],
-        [{"taskId": 4, "title": "plan it", "score": 8}, OTHER, {"taskId": 6, "title": "ship", "score": 1}],
+        [
+            {"taskId": 4, "title": "plan it", "score": 8},
+            OTHER,
+            {"taskId": 6, "title": "ship", "score": 1},
+        ],
     ),
     (
         "renamed here, edited there",

@@ -1,4 +1,6 @@
-"""What is done next, and whether the work goes on: every small combination, since only together are they valid."""
+"""What is done next, and whether the work goes on: every small combination, since only together are
+they valid.
+"""
 
 import itertools
 import json
@@ -7,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.merge.conflicts import Answer, Conflict, Decision, decide, decide_each, find_choices, take_side
+from checkpoint_git.merge.conflicts import (
+    Answer,
+    Conflict,
+    Decision,
+    decide,
+    decide_each,
+    find_choices,
+    take_side,
+)
 from checkpoint_git.merge.file import Merged
 from tests.merge.choosing import BASE, OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
@@ -35,7 +45,8 @@ def is_valid(text: str) -> bool:
 
 STATES = [state for state in itertools.product(STATUSES, ACTIONS) if is_valid(text(state))]
 
-# `failed` merges as `complete` does but for its rank, and an object as its text: the deep test has them too
+# `failed` merges as `complete` does but for its rank, and an object as its text: the deep test has
+# them too
 USUAL = [state for state in itertools.product(STATUSES[:3], ACTIONS[:4]) if is_valid(text(state))]
 
 
@@ -135,13 +146,17 @@ def test_a_side_that_had_no_next_action_already_is_not_asked_about() -> None:
 
 
 def test_work_that_was_taken_up_again_with_a_finished_action_asks_what_is_next() -> None:
-    merged = merge_texts(text(("complete", ["A"])), text(("complete", ABSENT)), text(("in_progress", ["A"])), SCHEMA)
+    merged = merge_texts(
+        text(("complete", ["A"])), text(("complete", ABSENT)), text(("in_progress", ["A"])), SCHEMA
+    )
     assert is_question(merged)
     assert json.loads(keep_side(merged.text, OURS))["next_actions"] == []
 
 
 def test_an_open_status_is_decided_first_and_may_bring_up_the_question() -> None:
-    merged = merge_texts(text(("blocked", ["A"])), text(("complete", [])), text(("in_progress", ["A"])), SCHEMA)
+    merged = merge_texts(
+        text(("blocked", ["A"])), text(("complete", [])), text(("in_progress", ["A"])), SCHEMA
+    )
     assert [conflict.where for conflict in merged.conflicts] == ["/status"]
     assert decide(merged, {"/status": OURS}).conflicts == []
     assert is_question(decide(merged, {"/status": THEIRS}))

@@ -1,4 +1,6 @@
-"""Records of steps, groups with a rank, rows that both sides added: the strategies of a schema made up for this."""
+"""Records of steps, groups with a rank, rows that both sides added: the strategies of a schema made
+up for this.
+"""
 
 import json
 from typing import Any
@@ -35,12 +37,24 @@ SCHEMA: dict[str, Any] = {
 
 def record(done: int, step: str, status: str = "on", day: int = 2, **more: Any) -> dict[str, Any]:
     """A record with so many steps done, each on a day of its own."""
-    rows = [{"step": name, "at": f"2026-01-{day + at:02}T00:00:00Z"} for at, name in enumerate(STEPS[:done])]
-    return {"name": "w", "step": step, "status": status, "done": rows, "began": "2026-01-01T00:00:00Z", **more}
+    rows = [
+        {"step": name, "at": f"2026-01-{day + at:02}T00:00:00Z"}
+        for at, name in enumerate(STEPS[:done])
+    ]
+    return {
+        "name": "w",
+        "step": step,
+        "status": status,
+        "done": rows,
+        "began": "2026-01-01T00:00:00Z",
+        **more,
+    }
 
 
 def merge(base: Any, ours: Any, theirs: Any) -> Merged:
-    texts = [None if value is None else json.dumps(value, indent=1) for value in (base, ours, theirs)]
+    texts = [
+        None if value is None else json.dumps(value, indent=1) for value in (base, ours, theirs)
+    ]
     return merge_texts(texts[0], texts[1] or "", texts[2] or "", to_tokens(SCHEMA))
 
 
@@ -72,7 +86,9 @@ def test_the_schema_is_clean() -> None:
     ],
 )
 def test_the_law_of_steps(value: dict[str, Any], lawful: bool) -> None:
-    places = [value.get(str(LAW[name])[1:]) for name in ("steps", "current", "status", "begin", "end")]
+    places = [
+        value.get(str(LAW[name])[1:]) for name in ("steps", "current", "status", "begin", "end")
+    ]
     assert is_lawful(LAW, *places) is lawful
 
 
@@ -85,8 +101,12 @@ def test_a_group_with_a_rank_comes_whole_from_the_side_that_stands_higher() -> N
 
 @pytest.mark.parametrize("status", ["failed", "of its own"])
 def test_what_is_in_no_order_or_behind_the_base_is_a_conflict(status: str) -> None:
-    assert len(merge(record(1, "build"), record(1, "build", status), record(2, "ship")).conflicts) == 1
-    assert len(merge(record(1, "build", status), record(1, "build"), record(2, "ship")).conflicts) == 1
+    assert (
+        len(merge(record(1, "build"), record(1, "build", status), record(2, "ship")).conflicts) == 1
+    )
+    assert (
+        len(merge(record(1, "build", status), record(1, "build"), record(2, "ship")).conflicts) == 1
+    )
     assert len(merge(record(1, "build"), record(0, "plan"), record(2, "ship")).conflicts) == 1
 
 
@@ -95,7 +115,9 @@ def test_rows_that_both_sides_added_are_one() -> None:
     assert [row["at"][8:10] for row in merged["done"]] == ["01", "02"]
 
 
-def test_two_lawful_sides_that_do_not_fit_together_are_one_conflict_and_either_side_is_lawful() -> None:
+def test_two_lawful_sides_that_do_not_fit_together_are_one_conflict_and_either_side_is_lawful() -> (
+    None
+):
     base, ours, theirs = record(2, "ship"), record(1, "build"), record(3, "ship", "over")
     merged = merge(base, ours, theirs)
     assert len(merged.conflicts) == 1
@@ -104,7 +126,10 @@ def test_two_lawful_sides_that_do_not_fit_together_are_one_conflict_and_either_s
 
 
 def test_a_side_that_breaks_the_law_itself_is_merged_as_ever() -> None:
-    assert clean(record(0, "ship"), {**record(0, "ship"), "x": 1}, {**record(0, "ship"), "y": 2})["y"] == 2
+    assert (
+        clean(record(0, "ship"), {**record(0, "ship"), "x": 1}, {**record(0, "ship"), "y": 2})["y"]
+        == 2
+    )
 
 
 def test_records_of_two_things_are_one_conflict() -> None:
@@ -128,8 +153,16 @@ def test_what_is_no_number_is_a_conflict() -> None:
 @rows(
     ("schema", "code", "where"),
     [
-        ({"x-merge": {"strategy": "rows", "key": "/id", "added": "yes"}}, "bad-option", "/x-merge/added"),
-        ({"properties": {"a": {"x-merge": {**HEAD, "rank": []}}}}, "bad-option", "/properties/a/x-merge/rank"),
+        (
+            {"x-merge": {"strategy": "rows", "key": "/id", "added": "yes"}},
+            "bad-option",
+            "/x-merge/added",
+        ),
+        (
+            {"properties": {"a": {"x-merge": {**HEAD, "rank": []}}}},
+            "bad-option",
+            "/properties/a/x-merge/rank",
+        ),
         ({"properties": {"a": {"x-merge": HEAD}}}, "group", "/properties/a/x-merge"),
         ({"x-merge-require": [{"same": "name"}]}, "requirement", "/x-merge-require/0"),
         ({"x-merge-require": [{**LAW, "order": []}]}, "requirement", "/x-merge-require/0"),

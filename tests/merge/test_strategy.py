@@ -29,7 +29,12 @@ def merged(rule: dict[str, Any], base: str | None, ours: str, theirs: str) -> An
         ("max-time", '"2026-03-01T08:00:01Z"', '"2026-03-01T08:00:00Z"', '"2026-03-01T08:00:01Z"'),
         ("min-time", '"2026-03-01T08:00:00Z"', '"2026-03-01T08:00:01Z"', '"2026-03-01T08:00:00Z"'),
         ("min-time", '"2026-03-01T08:00:01Z"', '"2026-03-01T08:00:00Z"', '"2026-03-01T08:00:00Z"'),
-        ("max-time", '"2026-03-01T08:00:00.0Z"', '"2026-03-01T08:00:00Z"', '"2026-03-01T08:00:00Z"'),
+        (
+            "max-time",
+            '"2026-03-01T08:00:00.0Z"',
+            '"2026-03-01T08:00:00Z"',
+            '"2026-03-01T08:00:00Z"',
+        ),
         ("max-time", '"yesterday"', '"2026-03-01T08:00:00Z"', None),
         ("min-time", '"2026-03-01T08:00:00Z"', "7", None),
     ],
@@ -76,7 +81,9 @@ def test_a_value_in_an_order_moves_forward_and_never_back(
         ("true", "8", None),
     ],
 )
-def test_the_greater_number_wins_and_the_shorter_of_two_spellings(ours: str, theirs: str, result: str | None) -> None:
+def test_the_greater_number_wins_and_the_shorter_of_two_spellings(
+    ours: str, theirs: str, result: str | None
+) -> None:
     assert merged({"strategy": "max-number"}, None, ours, theirs) == result
 
 
@@ -127,7 +134,9 @@ SCHEMA: dict[str, Any] = {
         ({"$ref": "#/$defs/circle"}, {"$ref": "#/$defs/circle"}),  # it ends
     ],
 )
-def test_a_reference_leads_to_its_schema_or_to_none(schema: dict[str, Any], resolved: dict[str, Any]) -> None:
+def test_a_reference_leads_to_its_schema_or_to_none(
+    schema: dict[str, Any], resolved: dict[str, Any]
+) -> None:
     assert Strategies(SCHEMA).resolve(schema) == resolved
 
 
@@ -149,11 +158,16 @@ def test_eight_references_are_followed_and_no_more() -> None:
         ("other", {"type": "string"}),
     ],
 )
-def test_a_member_has_the_schema_of_its_name_its_beginning_or_of_all_others(key: str, schema: dict[str, Any]) -> None:
+def test_a_member_has_the_schema_of_its_name_its_beginning_or_of_all_others(
+    key: str, schema: dict[str, Any]
+) -> None:
     assert Strategies(SCHEMA).member(SCHEMA, key) == schema
 
 
-@rows("schema", [{}, {"additionalProperties": False}, {"additionalProperties": True}, {"properties": {}}])
+@rows(
+    "schema",
+    [{}, {"additionalProperties": False}, {"additionalProperties": True}, {"properties": {}}],
+)
 def test_a_member_that_no_schema_is_about_has_none(schema: dict[str, Any]) -> None:
     assert Strategies(schema).member(schema, "id") == {}
 
@@ -162,7 +176,9 @@ def test_a_member_that_no_schema_is_about_has_none(schema: dict[str, Any]) -> No
     ("index", "schema"),
     [(0, {"const": "first"}), (1, {}), (2, {"const": "rest"}), (3, {"const": "rest"})],
 )
-def test_an_item_has_the_schema_of_its_index_else_of_all_items(index: int, schema: dict[str, Any]) -> None:
+def test_an_item_has_the_schema_of_its_index_else_of_all_items(
+    index: int, schema: dict[str, Any]
+) -> None:
     place = {"prefixItems": [{"const": "first"}, True], "items": {"const": "rest"}}
     assert Strategies(place).item_at(place, index) == schema
 
@@ -188,7 +204,9 @@ def test_items_without_a_schema_have_none() -> None:
         ({"minItems": 2, "maxItems": 2, "uniqueItems": True}, "tuple"),
     ],
 )
-def test_a_list_merges_by_its_rule_else_by_what_its_keywords_say(schema: dict[str, Any], strategy: str) -> None:
+def test_a_list_merges_by_its_rule_else_by_what_its_keywords_say(
+    schema: dict[str, Any], strategy: str
+) -> None:
     assert list_strategy(schema) == strategy
 
 
@@ -203,7 +221,13 @@ def test_a_key_is_one_member_or_several(rule: dict[str, Any], names: tuple[str, 
 def test_a_group_lists_the_members_that_a_version_has() -> None:
     group = {"x-merge": {"strategy": "group", "name": "where"}}
     other = {"x-merge": {"strategy": "group", "name": "who"}}
-    places = {"phase": group, "step": {"$ref": "#/$defs/where"}, "note": group, "owner": other, "free": {}}
+    places = {
+        "phase": group,
+        "step": {"$ref": "#/$defs/where"},
+        "note": group,
+        "owner": other,
+        "free": {},
+    }
     schema = {"$defs": {"where": group}, "properties": places}
     strategies = Strategies(schema)
     versions: list[dict[str, Node]] = [{"phase": node("1"), "free": node("1")}, {"step": node("2")}]

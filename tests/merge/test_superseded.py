@@ -30,14 +30,19 @@ def merge(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) ->
 
 
 @rows(("ours", "theirs"), [(OURS, THEIRS), (THEIRS, OURS)])
-def test_the_older_side_is_kept_whole_with_its_instant(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+def test_the_older_side_is_kept_whole_with_its_instant(
+    ours: dict[str, Any], theirs: dict[str, Any]
+) -> None:
     assert merge(BASE, ours, theirs) == {**THEIRS, "replaced": [OURS]}
 
 
 @rows(("ours", "theirs"), [(OURS, THEIRS), (THEIRS, OURS)])
 def test_it_goes_behind_what_was_kept_before(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     kept = {"replaced": [EARLIER]}
-    assert merge({**BASE, **kept}, {**ours, **kept}, {**theirs, **kept})["replaced"] == [EARLIER, OURS]
+    assert merge({**BASE, **kept}, {**ours, **kept}, {**theirs, **kept})["replaced"] == [
+        EARLIER,
+        OURS,
+    ]
 
 
 def test_it_goes_behind_what_one_side_alone_kept() -> None:
@@ -46,7 +51,10 @@ def test_it_goes_behind_what_one_side_alone_kept() -> None:
 
 
 def test_a_list_that_ours_wrote_on_one_line_stays_on_one_line() -> None:
-    ours = json.dumps(OURS, indent=2).removesuffix("\n}") + f',\n  "replaced": [ {json.dumps(EARLIER)} ]\n}}'
+    ours = (
+        json.dumps(OURS, indent=2).removesuffix("\n}")
+        + f',\n  "replaced": [ {json.dumps(EARLIER)} ]\n}}'
+    )
     merged = merge_texts(json.dumps(BASE), ours, json.dumps(THEIRS), SCHEMA)
     assert f'\n  "replaced": [ {json.dumps(EARLIER)}, {json.dumps(OURS)} ]\n' in merged.text
 
@@ -55,7 +63,11 @@ def test_it_goes_behind_what_both_sides_kept() -> None:
     other = {**EARLIER, "text": "longer ago"}
     merged = merge(BASE, {**OURS, "replaced": [EARLIER]}, {**THEIRS, "replaced": [other]})
     assert merged["replaced"][-1] == OURS
-    assert sorted(entry["text"] for entry in merged["replaced"]) == ["long ago", "longer ago", "ours"]
+    assert sorted(entry["text"] for entry in merged["replaced"]) == [
+        "long ago",
+        "longer ago",
+        "ours",
+    ]
 
 
 @rows("side", ["ours", "theirs", "both"])
@@ -74,7 +86,9 @@ def test_what_is_kept_already_is_not_kept_twice(side: str) -> None:
     assert merge(BASE, ours, theirs)["replaced"] == [OURS]
 
 
-@rows(("kept", "result"), [("a text", ["a text", OURS]), (7, [7, OURS]), ({"a": 1}, [{"a": 1}, OURS])])
+@rows(
+    ("kept", "result"), [("a text", ["a text", OURS]), (7, [7, OURS]), ({"a": 1}, [{"a": 1}, OURS])]
+)
 def test_what_is_no_list_is_not_lost(kept: Any, result: list[Any]) -> None:
     other = {"replaced": kept}
     assert merge({**BASE, **other}, {**OURS, **other}, {**THEIRS, **other})["replaced"] == result

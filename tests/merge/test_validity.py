@@ -1,4 +1,6 @@
-"""The user's schema is law: of two valid sides no clean result is invalid, and the conflict is where it is wrong."""
+"""The user's schema is law: of two valid sides no clean result is invalid, and the conflict is
+where it is wrong.
+"""
 
 import json
 from typing import Any
@@ -54,12 +56,19 @@ def test_what_only_the_merge_makes_invalid_is_a_conflict_there(
 
 
 def test_what_is_beside_the_conflict_is_merged() -> None:
-    merged = merge(MOST, {"list": [], "other": 0}, {"list": ids(1, 2), "other": 0}, {"list": ids(3), "other": 1})
+    merged = merge(
+        MOST,
+        {"list": [], "other": 0},
+        {"list": ids(1, 2), "other": 0},
+        {"list": ids(3), "other": 1},
+    )
     assert json.loads(decide_all(merged, 0).text) == {"list": ids(1, 2), "other": 1}
 
 
 @rows("ours, theirs", [(ids(1, 2, 3), ids(1, 4)), (ids(1, 4), ids(1, 2, 3))])
-def test_a_side_that_is_invalid_itself_is_to_blame_and_not_the_merge(ours: Any, theirs: Any) -> None:
+def test_a_side_that_is_invalid_itself_is_to_blame_and_not_the_merge(
+    ours: Any, theirs: Any
+) -> None:
     merged = merge(MOST, {"list": ids(1)}, {"list": ours}, {"list": theirs})
     assert not merged.conflicts
     assert len(json.loads(merged.text)["list"]) == 4
@@ -69,7 +78,12 @@ def test_many_wrong_places_are_one_conflict_of_the_document() -> None:
     def lists(number: int) -> dict[str, Any]:
         return {str(name): ids(1, number) for name in range(9)}
 
-    merged = merge({"additionalProperties": {"maxItems": 2}}, dict.fromkeys("012345678", ids(1)), lists(2), lists(3))
+    merged = merge(
+        {"additionalProperties": {"maxItems": 2}},
+        dict.fromkeys("012345678", ids(1)),
+        lists(2),
+        lists(3),
+    )
     assert [conflict.where for conflict in list_conflicts(merged)] == [""]
 
 
@@ -93,15 +107,23 @@ def test_a_merge_of_merge_bases_takes_the_value_of_the_base() -> None:
      {"pattern": 2}, ["/pattern"]),
     ({"items": [{"const": 1}]}, [2], []),
 ])  # fmt: skip
-def test_a_schema_means_what_it_says_and_fetches_nothing(schema: Any, document: Any, wrong: list[str]) -> None:
+def test_a_schema_means_what_it_says_and_fetches_nothing(
+    schema: Any, document: Any, wrong: list[str]
+) -> None:
     judge = make_judge(scan_tokens(json.dumps(schema)))
     assert judge(scan_tokens(json.dumps(document))) == wrong
 
 
 def test_a_pattern_is_never_tried_on_what_a_branch_brings() -> None:
-    slow = {"pattern": "^(a+)+$", "patternProperties": {"^(a+)+$": False}, "propertyNames": {"pattern": "^(a+)+$"}}
+    slow = {
+        "pattern": "^(a+)+$",
+        "patternProperties": {"^(a+)+$": False},
+        "propertyNames": {"pattern": "^(a+)+$"},
+    }
     text = "a" * 5_000 + "!"  # an hour is not enough for it
-    judge = make_judge(scan_tokens(json.dumps({"additionalProperties": slow, **slow, "multipleOf": 1})))
+    judge = make_judge(
+        scan_tokens(json.dumps({"additionalProperties": slow, **slow, "multipleOf": 1}))
+    )
     assert judge({text: text, "x": {text: text}}) == []
 
 

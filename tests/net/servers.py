@@ -1,4 +1,6 @@
-"""A server on the loopback that answers each path as a test says, byte by byte where it must: well or badly."""
+"""A server on the loopback that answers each path as a test says, byte by byte where it must: well
+or badly.
+"""
 
 import contextlib
 import shutil
@@ -17,7 +19,10 @@ Handler = Callable[[socket.socket], None]
 
 def reply(body: bytes, status: str = "200 OK", **headers: str) -> Handler:
     """A well-formed answer; Content_Type stands for Content-Type."""
-    fields = {"Content-Length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
+    fields = {
+        "Content-Length": str(len(body)),
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return raw(f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body)
 
@@ -44,7 +49,9 @@ def drip(start: bytes, piece: bytes, done: threading.Event) -> Handler:
 
 
 class Server:
-    """Answers each path by its handler, anything else with 404. requests: what came in, oldest first."""
+    """Answers each path by its handler, anything else with 404. requests: what came in, oldest
+    first.
+    """
 
     def __init__(self, host: str = "127.0.0.1", context: ssl.SSLContext | None = None) -> None:
         self.paths: dict[str, Handler] = {}
@@ -72,10 +79,18 @@ class Server:
     def _answer(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection:
             connection.settimeout(20)
-            stream = self._context.wrap_socket(connection, server_side=True) if self._context else connection
+            stream = (
+                self._context.wrap_socket(connection, server_side=True)
+                if self._context
+                else connection
+            )
             with contextlib.closing(stream):
                 request = b""
-                while b"\r\n\r\n" not in request and request[:1] != TLS and (piece := stream.recv(4096)):
+                while (
+                    b"\r\n\r\n" not in request
+                    and request[:1] != TLS
+                    and (piece := stream.recv(4096))
+                ):
                     request += piece
                 self.requests.append(request)
                 words = request.split(b" ")
@@ -102,12 +117,24 @@ def serving(host: str = "127.0.0.1", context: ssl.SSLContext | None = None) -> I
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """A server's side of TLS with a certificate for 127.0.0.1 that nobody has signed but itself: folder/cert.pem."""
+    """A server's side of TLS with a certificate for 127.0.0.1 that nobody has signed but itself:
+    folder/cert.pem.
+    """
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("there is no openssl here to make a certificate with")
     cert, key = folder / "cert.pem", folder / "key.pem"
-    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    words = [
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
     subprocess.run([openssl, *words, *names], check=True, capture_output=True, timeout=60)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

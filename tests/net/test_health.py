@@ -1,4 +1,6 @@
-"""The health address asked of real servers on the loopback: good ones, bad ones and hostile ones."""
+"""The health address asked of real servers on the loopback: good ones, bad ones and hostile
+ones.
+"""
 
 import gzip
 import json
@@ -138,7 +140,9 @@ def test_another_host_is_not_even_looked_for(server: Server) -> None:
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ],
 )
-def test_one_deadline_stands_over_an_answer_that_never_ends(server: Server, start: bytes, piece: bytes) -> None:
+def test_one_deadline_stands_over_an_answer_that_never_ends(
+    server: Server, start: bytes, piece: bytes
+) -> None:
     answer = ask(server, drip(start, piece, server.done), seconds=0.4)
     assert answer.trouble == "unreachable"
     assert any(words in answer.detail for words in ("within 0.4 seconds", "in time", "timed out"))
@@ -151,7 +155,8 @@ def test_a_name_whose_look_up_takes_for_ever_is_given_up(monkeypatch: pytest.Mon
         over.wait(20)
         raise socket.gaierror(-3, "Temporary failure in name resolution")
 
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)  # no resolver that hangs can be had for a test
+    # no resolver that hangs can be had for a test
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
     answer = read_health("http://app.example", {}, 0.3)
     over.set()
     assert answer.trouble == "unreachable"
@@ -161,7 +166,9 @@ def test_a_name_whose_look_up_takes_for_ever_is_given_up(monkeypatch: pytest.Mon
 def test_a_process_ends_although_the_server_does_not(server: Server) -> None:
     server.paths["/api/health"] = drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n", server.done)
     script = f"from checkpoint_git.net.health import read_health; print(read_health({server.url!r}, {{}}, 0.3).trouble)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=20
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("unreachable\n", "", 0)
 
 
@@ -191,7 +198,9 @@ def test_an_ipv6_address_is_asked() -> None:
         pytest.skip(f"no IPv6 here: {error}")
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving(context=self_signed(tmp_path)) as server:
         server.paths["/api/health"] = GOOD
         answer = read_health(server.url.replace("https://", "https://ada:secret@"), {})
@@ -219,7 +228,9 @@ def test_a_proxy_of_the_environment_is_used(server: Server) -> None:
     answer = read_health("https://app.invalid", {"https_proxy": proxy})
     assert answer.trouble == "unreachable"
     assert server.requests[1].startswith(b"CONNECT app.invalid:443")
-    assert read_health("http://app.invalid", {"http_proxy": "socks5://x:1"}).trouble == "unreachable"
+    assert (
+        read_health("http://app.invalid", {"http_proxy": "socks5://x:1"}).trouble == "unreachable"
+    )
 
 
 def test_the_servers_own_words_are_cut_short(server: Server) -> None:
@@ -281,7 +292,11 @@ def test_anything_else_is_never_asked(url: str) -> None:
 
 
 def test_why_it_is_not_asked_holds_no_password() -> None:
-    for url in ("ftp://ada:secret@app.example/", "http://ada:secret@app.example:x/", "http://ada:secret@[x/"):
+    for url in (
+        "ftp://ada:secret@app.example/",
+        "http://ada:secret@app.example:x/",
+        "http://ada:secret@[x/",
+    ):
         with pytest.raises(HealthError) as raised:
             parse_url(url)
         assert "secret" not in str(raised.value)
@@ -313,16 +328,24 @@ def test_no_variable_means_straight_ahead() -> None:
 
 
 def test_each_scheme_has_its_own_variable() -> None:
-    env = {"http_proxy": "http://one:1", "HTTPS_PROXY": "http://two:2", "all_proxy": "http://three:3"}
+    env = {
+        "http_proxy": "http://one:1",
+        "HTTPS_PROXY": "http://two:2",
+        "all_proxy": "http://three:3",
+    }
     assert find_proxies(env) == {"http": "http://one:1", "https": "http://two:2"}
-    assert find_proxies({"ALL_PROXY": "ada:secret@proxy:1"}) == dict.fromkeys(("http", "https"), "ada:secret@proxy:1")
+    assert find_proxies({"ALL_PROXY": "ada:secret@proxy:1"}) == dict.fromkeys(
+        ("http", "https"), "ada:secret@proxy:1"
+    )
 
 
 def test_http_proxy_in_capitals_does_not_count() -> None:
     assert find_proxies({"HTTP_PROXY": "http://evil:1"}) == {}
 
 
-@pytest.mark.parametrize("url", ["socks5://ada:secret@proxy:1080", "https://proxy:443", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "url", ["socks5://ada:secret@proxy:1080", "https://proxy:443", "file:///etc/passwd"]
+)
 def test_a_proxy_that_speaks_something_else_is_refused(url: str) -> None:
     answer = read_health("http://app.invalid", {"all_proxy": url})
     assert (answer.trouble, answer.detail) == (
@@ -331,7 +354,10 @@ def test_a_proxy_that_speaks_something_else_is_refused(url: str) -> None:
     )
 
 
-@rows("url", ["http://ada:secret@[x", "ada:secret@proxy:port", "http:///ada:secret@x", "http:/ada:secret@x"])
+@rows(
+    "url",
+    ["http://ada:secret@[x", "ada:secret@proxy:port", "http:///ada:secret@x", "http:/ada:secret@x"],
+)
 @rows("scheme", ["http", "https"])
 def test_a_proxy_that_cannot_be_read_is_named_without_its_login(url: str, scheme: str) -> None:
     answer = read_health(f"{scheme}://127.0.0.1:9", {"all_proxy": url}, 2)
@@ -339,7 +365,9 @@ def test_a_proxy_that_cannot_be_read_is_named_without_its_login(url: str, scheme
     assert "secret" not in answer.detail
 
 
-def test_no_proxy_names_hosts_that_are_asked_directly(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_names_hosts_that_are_asked_directly(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.paths["/api/health"] = GOOD
     env = {"all_proxy": "http://proxy.invalid:1"}
     assert read_health(server.url, env, 5).trouble == "unreachable"

@@ -22,7 +22,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy of the project as git would hand it out."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    made = (".venv*", ".*_cache", "__pycache__", "dist", "build", "_build", "generated", ".hypothesis")
+    made = (
+        ".venv*",
+        ".*_cache",
+        "__pycache__",
+        "dist",
+        "build",
+        "_build",
+        "generated",
+        ".hypothesis",
+    )
     unwanted = shutil.ignore_patterns(".git", *made)
     shutil.copytree(ROOT, source, ignore=unwanted)
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source)

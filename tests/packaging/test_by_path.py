@@ -1,4 +1,6 @@
-"""Installations that a plain Python does not find by itself: `pip install --target`, PYTHONPATH, shiv, a zip file."""
+"""Installations that a plain Python does not find by itself: `pip install --target`, PYTHONPATH,
+shiv, a zip file.
+"""
 
 import os
 import shutil
@@ -30,7 +32,17 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def target(wheel: Path, python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that has the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("target")
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder, wheel)
+    run(
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--target",
+        folder,
+        wheel,
+    )
     return folder
 
 
@@ -40,7 +52,9 @@ def make_env(**values: str) -> dict[str, str]:
 
 
 def assert_works(command: list[str | Path], folder: Path, env: dict[str, str]) -> None:
-    """`init`, a commit, a refused commit, a merge and `git mergetool`, where git's processes have no PYTHONPATH."""
+    """`init`, a commit, a refused commit, a merge and `git mergetool`, where git's processes have
+    no PYTHONPATH.
+    """
     repo = GitRepo.create(folder / "repo")
     run(*command, "init", cwd=repo.path, env=env)
     repo.write(PATH, checkpoint_text(step="one"))
@@ -49,7 +63,9 @@ def assert_works(command: list[str | Path], folder: Path, env: dict[str, str]) -
         run(*words, cwd=repo.path, env=make_env())
 
     repo.write(PATH, "null\n")
-    refused = subprocess.run([*commit, "-a"], cwd=repo.path, env=make_env(), capture_output=True, text=True)
+    refused = subprocess.run(
+        [*commit, "-a"], cwd=repo.path, env=make_env(), capture_output=True, text=True
+    )
     assert refused.returncode == 1, refused.stderr
     assert PATH in refused.stderr
 
@@ -57,7 +73,9 @@ def assert_works(command: list[str | Path], folder: Path, env: dict[str, str]) -
         run("git", "checkout", "-q", "-f", branch, cwd=repo.path, env=make_env())
         repo.write(PATH, checkpoint_text(step=step, project=branch))
         run(*commit, "-a", cwd=repo.path, env=make_env())
-    merged = subprocess.run(["git", "merge", "other"], cwd=repo.path, env=make_env(), capture_output=True, text=True)
+    merged = subprocess.run(
+        ["git", "merge", "other"], cwd=repo.path, env=make_env(), capture_output=True, text=True
+    )
     assert merged.returncode == 1
     assert "text merge" not in merged.stderr
 
@@ -72,14 +90,28 @@ def test_a_target_folder_on_pythonpath_has_hooks_driver_and_mergetool(
     assert_works([python, "-m", "checkpoint_git"], tmp_path, make_env(PYTHONPATH=str(target)))
 
 
-def test_a_shiv_file_has_hooks_driver_and_mergetool(target: Path, python: Path, tmp_path: Path) -> None:
+def test_a_shiv_file_has_hooks_driver_and_mergetool(
+    target: Path, python: Path, tmp_path: Path
+) -> None:
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "shiv")
     made = tmp_path / "checkpoint.pyz"
-    run(python, "-m", "shiv.cli", "--site-packages", target, "-e", "checkpoint_git.cli:main", "-o", made)
+    run(
+        python,
+        "-m",
+        "shiv.cli",
+        "--site-packages",
+        target,
+        "-e",
+        "checkpoint_git.cli:main",
+        "-o",
+        made,
+    )
     assert_works([python, made], tmp_path, make_env(SHIV_ROOT=str(tmp_path / "shiv")))
 
 
-def test_without_what_it_needs_init_refuses_and_changes_nothing(target: Path, python: Path, tmp_path: Path) -> None:
+def test_without_what_it_needs_init_refuses_and_changes_nothing(
+    target: Path, python: Path, tmp_path: Path
+) -> None:
     folders = [tmp_path / name for name in ("ours", "others")]
     for folder, is_ours in zip(folders, (True, False), strict=True):
         folder.mkdir()
@@ -97,12 +129,16 @@ def test_without_what_it_needs_init_refuses_and_changes_nothing(target: Path, py
     assert (repo.read(".git/config"), repo.git("status", "--porcelain")) == (before, "")
 
 
-def test_from_a_zip_file_one_sentence_names_what_to_install(target: Path, python: Path, tmp_path: Path) -> None:
+def test_from_a_zip_file_one_sentence_names_what_to_install(
+    target: Path, python: Path, tmp_path: Path
+) -> None:
     made = tmp_path / "checkpoint.pyz"
     source = shutil.copytree(target, tmp_path / "source")
     zipapp.create_archive(source, made, main="checkpoint_git.cli:main")
     for words in (["init"], ["status"], ["--version"]):
-        done = subprocess.run([python, made, *words], cwd=tmp_path, env=make_env(), capture_output=True, text=True)
+        done = subprocess.run(
+            [python, made, *words], cwd=tmp_path, env=make_env(), capture_output=True, text=True
+        )
         assert (done.returncode, done.stdout) == (2, "")
         [line] = done.stderr.splitlines()
         assert "zip file" in line

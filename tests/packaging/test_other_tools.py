@@ -7,8 +7,21 @@ from pathlib import Path
 from tests.architecture.imports import ROOT
 from tests.packaging.conftest import run
 
-TAKEN = ["sed -e s/a/b/ /dev/null", "sed -n 1p /dev/null", "sed -i.bak s/a/b/ x", "date +%Y", "readlink link"]
-REFUSED = ["sed -i s/a/b/ x", "sed -r s/a/b/ x", "sed --quiet p x", "stat -c %s x", "date -d now", "readlink -e link"]
+TAKEN = [
+    "sed -e s/a/b/ /dev/null",
+    "sed -n 1p /dev/null",
+    "sed -i.bak s/a/b/ x",
+    "date +%Y",
+    "readlink link",
+]
+REFUSED = [
+    "sed -i s/a/b/ x",
+    "sed -r s/a/b/ x",
+    "sed --quiet p x",
+    "stat -c %s x",
+    "date -d now",
+    "readlink -e link",
+]
 
 
 def test_what_only_gnus_tools_take_is_refused(tmp_path: Path) -> None:

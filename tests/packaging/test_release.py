@@ -1,4 +1,6 @@
-"""What publishes a release, tried without publishing: metadata, workflows, the document for the MCP registry."""
+"""What publishes a release, tried without publishing: metadata, workflows, the document for the MCP
+registry.
+"""
 
 import importlib.util
 import json
@@ -78,7 +80,10 @@ def test_the_registrys_document_keeps_its_limits(build: ModuleType) -> None:
     }  # fmt: skip
     assert "pypi" in json.dumps(package)
     [argument] = package["runtimeArguments"]
-    assert (argument["name"], argument["value"]) == ("--with", f"checkpoint-git[mcp]=={package['version']}")
+    assert (argument["name"], argument["value"]) == (
+        "--with",
+        f"checkpoint-git[mcp]=={package['version']}",
+    )
 
 
 def test_without_an_address_there_is_no_document_for_the_registry() -> None:
@@ -88,7 +93,14 @@ def test_without_an_address_there_is_no_document_for_the_registry() -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_is_one_and_every_action_is_named_by_its_commit(path: Any) -> None:
-    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(path)]
+    words = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        "vendor.github-workflows",
+        str(path),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     used = re.findall(r"uses: (\S+)", path.read_text())
@@ -117,11 +129,16 @@ def test_only_the_job_that_publishes_gets_an_identity_and_it_builds_nothing() ->
     jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
     with_identity = [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})]
     assert with_identity == ["publish", "rehearse"]
-    for name, event, environment in (("publish", "push", "pypi"), ("rehearse", "workflow_dispatch", "testpypi")):
+    for name, event, environment in (
+        ("publish", "push", "pypi"),
+        ("rehearse", "workflow_dispatch", "testpypi"),
+    ):
         assert [step for step in jobs[name]["steps"] if "run" in step] == []
         assert jobs[name]["environment"] == environment
         assert jobs[name]["if"] == f"github.event_name == '{event}'"
-    assert jobs["rehearse"]["steps"][-1]["with"]["repository-url"] == "https://test.pypi.org/legacy/"
+    assert (
+        jobs["rehearse"]["steps"][-1]["with"]["repository-url"] == "https://test.pypi.org/legacy/"
+    )
 
 
 PINNED = [*WORKFLOWS, ROOT / "action.yml", ROOT / "checkpoint_git/tools/setup/forge_files.py"]
@@ -131,12 +148,16 @@ def test_an_action_has_one_pin_everywhere_with_its_version_and_a_date_of_this_ye
     pins = dict[str, set[tuple[str, str]]]()
     for path in PINNED:
         text = path.read_text()
-        found = re.findall(r"([\w-]+/[\w-]+)@([0-9a-f]{40}) # (v[\d.]+)\"? +#? ?\((\d{4}-\d\d-\d\d)\)", text)
+        found = re.findall(
+            r"([\w-]+/[\w-]+)@([0-9a-f]{40}) # (v[\d.]+)\"? +#? ?\((\d{4}-\d\d-\d\d)\)", text
+        )
         assert len(found) == len(re.findall(r"[\w-]+/[\w-]+@[0-9a-f]{40}", text)), path
         for name, commit, version, day in found:
             pins.setdefault(name, set()).add((commit, version))
             age = datetime.now(UTC).date() - date.fromisoformat(day)
-            assert age.days <= 365, f"{path}: look for a newer {name}, and write today's date beside it"
+            assert age.days <= 365, (
+                f"{path}: look for a newer {name}, and write today's date beside it"
+            )
     assert {name: sorted(found) for name, found in pins.items() if len(found) != 1} == {}
 
 
@@ -149,17 +170,23 @@ def test_the_release_is_judged_by_the_tools_of_the_action_that_publishes() -> No
         Requirement(one).name: str(Requirement(one).specifier)
         for one in tomllib.loads(text)["dependency-groups"]["release"]
     }
-    assert {name: pins[name][:2] for name in ("build", "hatchling", "packaging", "twine")} == dict.fromkeys(
-        ("build", "hatchling", "packaging", "twine"), "=="
-    )
+    assert {
+        name: pins[name][:2] for name in ("build", "hatchling", "packaging", "twine")
+    } == dict.fromkeys(("build", "hatchling", "packaging", "twine"), "==")
 
 
 def test_the_wheels_components_are_what_it_asks_for(build: ModuleType) -> None:
     made = build.describe_components("checkpoint-git", "1.2.3", ["GitPython>=3.1.41", "Jinja2>=3"])
     assert made["metadata"]["component"]["purl"] == "pkg:pypi/checkpoint-git@1.2.3"
-    assert [component["purl"] for component in made["components"]] == ["pkg:pypi/gitpython", "pkg:pypi/jinja2"]
+    assert [component["purl"] for component in made["components"]] == [
+        "pkg:pypi/gitpython",
+        "pkg:pypi/jinja2",
+    ]
     assert made["dependencies"] == [
-        {"ref": "pkg:pypi/checkpoint-git@1.2.3", "dependsOn": ["pkg:pypi/gitpython", "pkg:pypi/jinja2"]}
+        {
+            "ref": "pkg:pypi/checkpoint-git@1.2.3",
+            "dependsOn": ["pkg:pypi/gitpython", "pkg:pypi/jinja2"],
+        }
     ]
 
 
@@ -188,11 +215,15 @@ def test_each_extra_lists_what_its_code_imports() -> None:
         name: {re.split(r"[<>=\[]", one)[0] for one in lists}
         for name, lists in project["optional-dependencies"].items()
     }
-    folders = {"mcp": ROOT / "checkpoint_git/mcp", "memory": ROOT / "checkpoint_git/protocols/memory"}
+    folders = {
+        "mcp": ROOT / "checkpoint_git/mcp",
+        "memory": ROOT / "checkpoint_git/protocols/memory",
+    }
     assert extras.keys() == folders.keys()
     for name, folder in folders.items():
         text = "\n".join(path.read_text() for path in folder.rglob("*.py"))
         imported = {
-            module.replace("_", "-") for module in re.findall(r"(?m)^\s*(?:from|import) (anyio|mcp_types|mcp)\b", text)
+            module.replace("_", "-")
+            for module in re.findall(r"(?m)^\s*(?:from|import) (anyio|mcp_types|mcp)\b", text)
         }
         assert extras[name] == imported, name

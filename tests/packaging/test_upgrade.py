@@ -1,4 +1,6 @@
-"""A former state of this package, replaced in place in the middle of a repository's life; an environment that moves."""
+"""A former state of this package, replaced in place in the middle of a repository's life; an
+environment that moves.
+"""
 
 import io
 import json
@@ -34,7 +36,17 @@ def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
         files.extractall(folder / "source", filter="data")
     module = folder / "source/checkpoint_git/__init__.py"  # where the version was then
     module.write_text(re.sub('__version__ = ".*"', '__version__ = "0.0.9"', module.read_text()))
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, folder / "source")
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        folder,
+        folder / "source",
+    )
     return next(folder.glob("*.whl"))
 
 
@@ -45,20 +57,29 @@ def environment(home: Path) -> dict[str, str]:
 
 def make(home: Path, wheel: Path) -> dict[str, str]:
     run(sys.executable, "-m", "venv", home)
-    run(home / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    run(
+        home / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel
+    )
     return environment(home)
 
 
 def begin(repo: GitRepo, env: dict[str, str]) -> None:
-    """A repository set up, with two branches that both changed the checkpoint; left is checked out."""
+    """A repository set up, with two branches that both changed the checkpoint; left is checked
+    out.
+    """
     repo.commit("first")
     run("checkpoint", "init", cwd=repo.path, env=env)
     repo.write(PATH, checkpoint_text())
     run("git", "add", "-A", cwd=repo.path, env=env)
     run("git", "commit", "-q", "-m", "begin", cwd=repo.path, env=env)
-    for name, change in (("right", {"phase": "ship"}), ("left", {"next_actions": ["Write the notes API", "Ship"]})):
+    for name, change in (
+        ("right", {"phase": "ship"}),
+        ("left", {"next_actions": ["Write the notes API", "Ship"]}),
+    ):
         run("git", "checkout", "-q", "-b", name, "main", cwd=repo.path, env=env)
-        repo.write(PATH, checkpoint_text(updated_at=f"2026-03-0{3 + len(name) % 2}T09:30:00Z", **change))
+        repo.write(
+            PATH, checkpoint_text(updated_at=f"2026-03-0{3 + len(name) % 2}T09:30:00Z", **change)
+        )
         run("git", "commit", "-q", "-a", "-m", name, cwd=repo.path, env=env)
 
 
@@ -72,7 +93,9 @@ def goes_on(repo: GitRepo, env: dict[str, str]) -> None:
     run("checkpoint", "update", "build", "--next+=Go on", cwd=repo.path, env=env)
     repo.write(PATH, "null\n")
     repo.git("add", "-A")
-    refused = subprocess.run(["git", "commit", "-q", "-m", "broken"], cwd=repo.path, env=env, capture_output=True)
+    refused = subprocess.run(
+        ["git", "commit", "-q", "-m", "broken"], cwd=repo.path, env=env, capture_output=True
+    )
     assert refused.returncode == 1
     assert PATH.encode() in refused.stderr
     repo.git("reset", "-q", "--hard")
@@ -80,7 +103,12 @@ def goes_on(repo: GitRepo, env: dict[str, str]) -> None:
 
 def codes(repo: GitRepo, env: dict[str, str]) -> set[str]:
     done = subprocess.run(
-        ["checkpoint", "doctor", "--json"], cwd=repo.path, env=env, capture_output=True, text=True, timeout=120
+        ["checkpoint", "doctor", "--json"],
+        cwd=repo.path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode in (0, 1), done.stderr
     found = {one["code"] for one in json.loads(done.stdout)["findings"]}
@@ -97,7 +125,9 @@ def test_an_upgrade_in_place_goes_on_before_and_after_init_is_run_again(
     assert run("checkpoint", "--version", env=env).split()[-1] == "0.0.9"
     begin(repo, env)
     python = tmp_path / "an environment/bin/python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", wheel)
+    run(
+        python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", wheel
+    )
     assert run("checkpoint", "--version", env=env).split()[-1] != "0.0.9"
     merged = repo.git("rev-parse", "HEAD")
     goes_on(repo, env)

@@ -58,7 +58,10 @@ def test_a_module_s_checks_are_collected_with_what_their_docstrings_say() -> Non
         "always",
         "weather",
     )
-    assert (first.looks_at, first.details) == ("The sky is not clear", "See [the sky](#sky): it is above.")
+    assert (first.looks_at, first.details) == (
+        "The sky is not clear",
+        "See [the sky](#sky): it is above.",
+    )
     assert (second.looks_at, second.details) == ("There is wind", "")
     assert first.matches("weather")
     assert first.matches("weather/")
@@ -77,8 +80,18 @@ def test_what_cannot_be_read_has_its_default_and_is_reported() -> None:
     assert [finding.message for finding in run_checks(CHECKS, context)] == ["clear", "none"]
     assert seen == ["looking at the sky", "looking at the wind"]
     assert [(one.code, one.level, one.message, str(one.hint)) for one in context.troubles] == [
-        ("doctor/not-looked-at", "warning", "the wind could not be checked: the vane is gone", "look for it"),
-        ("doctor/not-looked-at", "warning", "weather/wind could not be checked: it is too strong", ""),
+        (
+            "doctor/not-looked-at",
+            "warning",
+            "the wind could not be checked: the vane is gone",
+            "look for it",
+        ),
+        (
+            "doctor/not-looked-at",
+            "warning",
+            "weather/wind could not be checked: it is too strong",
+            "",
+        ),
     ]
 
 

@@ -1,4 +1,6 @@
-"""Findings folded for a person: what shares a cause is one line, what helps most comes first, and nothing is lost."""
+"""Findings folded for a person: what shares a cause is one line, what helps most comes first, and
+nothing is lost.
+"""
 
 import pytest
 
@@ -29,7 +31,11 @@ def finding(
 def moved(skill: str, at: int) -> Finding:
     hint = advise("write the new name", "checkpoint", "doctor", skill, "--fix=drift/file-missing")
     return finding(
-        "drift/file-missing", skill, f"a/{at} is now called b/{at}", hint=hint, cause="files moved: a/ -> b/"
+        "drift/file-missing",
+        skill,
+        f"a/{at} is now called b/{at}",
+        hint=hint,
+        cause="files moved: a/ -> b/",
     )
 
 
@@ -55,20 +61,30 @@ def test_one_cause_that_one_command_fixes_is_one_line_with_that_command() -> Non
 
 
 def test_conflicts_are_one_line_with_the_command_that_decides_them_all() -> None:
-    found = [finding("merge/unresolved", each, hint=command("checkpoint", "resolve", each)) for each in "abcde"]
+    found = [
+        finding("merge/unresolved", each, hint=command("checkpoint", "resolve", each))
+        for each in "abcde"
+    ]
     assert [hint for _, hint in said(found)] == ["checkpoint resolve"]
 
 
 def test_one_command_for_several_folders_goes_to_all_of_them() -> None:
     code = "drift/project-dir"
     folders = ((), ("-C", "it's"))
-    hints = [advise("if so", "checkpoint", *folder, "doctor", "build", f"--fix={code}") for folder in folders]
-    found = [finding(code, "build", str(at), hint=hint, cause="wrong") for at, hint in enumerate(hints)]
+    hints = [
+        advise("if so", "checkpoint", *folder, "doctor", "build", f"--fix={code}")
+        for folder in folders
+    ]
+    found = [
+        finding(code, "build", str(at), hint=hint, cause="wrong") for at, hint in enumerate(hints)
+    ]
     assert [hint for _, hint in said(found)] == [f"if so: checkpoint doctor --all --fix={code}"]
 
 
 def test_what_each_has_its_own_command_for_is_folded_from_the_fourth_on() -> None:
-    found = [finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(4)]
+    found = [
+        finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(4)
+    ]
     assert [hint for _, hint in said(found[:3])] == ["ask 0", "ask 1", "ask 2"]
     command = f"for the hint of each: {ALL} --check=drift/stale-blocked"
     assert said(found) == [("4 wait (s0, s1, s2 and 1 more)", command)]
@@ -82,7 +98,11 @@ def test_without_words_for_a_cause_the_first_finding_speaks_for_all() -> None:
 
 @pytest.mark.parametrize(
     ("code", "option"),
-    [("workflow/lost", "--check=workflow"), ("drift/stale-blocked", "--check=drift/stale-blocked"), ("doctor/x", "")],
+    [
+        ("workflow/lost", "--check=workflow"),
+        ("drift/stale-blocked", "--check=drift/stale-blocked"),
+        ("doctor/x", ""),
+    ],
 )
 def test_the_command_for_the_rest_names_a_check_that_there_is(code: str, option: str) -> None:
     ((_, hint),) = said([finding(code, f"s{at}", hint=f"{at}") for at in range(4)])
@@ -90,7 +110,10 @@ def test_the_command_for_the_rest_names_a_check_that_there_is(code: str, option:
 
 
 def test_one_hint_for_all_is_printed_once() -> None:
-    found = [finding("doctor/not-looked-at", "", str(at), hint="trust it", cause="not seen") for at in range(2)]
+    found = [
+        finding("doctor/not-looked-at", "", str(at), hint="trust it", cause="not seen")
+        for at in range(2)
+    ]
     assert said(found) == [("2 not seen (.checkpoints)", "trust it")]
 
 
@@ -116,11 +139,17 @@ def test_setup_and_errors_come_first_then_merged_work_then_housekeeping() -> Non
 
 
 def test_checkpoints_that_are_over_are_one_line_at_the_end() -> None:
-    found = [finding(code, "old") for code in ("drift/file-changed", "skill/summary-too-long", "drift/commit-unknown")]
+    found = [
+        finding(code, "old")
+        for code in ("drift/file-changed", "skill/summary-too-long", "drift/commit-unknown")
+    ]
     found += [finding("drift/file-changed", "older"), finding("drift/stale-in-progress", "build")]
     folded = fold(found, over("old", "older"), name_all)
     assert [(one.code, count) for one, count in folded] == [("drift/stale-in-progress", 1), ("", 4)]
-    assert folded[-1][0].message == "4 findings in 2 checkpoints that were complete long ago (old, older)"
+    assert (
+        folded[-1][0].message
+        == "4 findings in 2 checkpoints that were complete long ago (old, older)"
+    )
     assert str(folded[-1][0].hint).endswith(": checkpoint reset old")
 
 
@@ -131,7 +160,9 @@ def test_of_a_checkpoint_that_is_over_errors_and_merges_are_told() -> None:
         finding("content/unreviewed", "old"),
         finding("git/ignored", "old"),
     ]
-    assert {one.code for one, _ in fold(found, over("old"), name_all)} == {one.code for one in found}
+    assert {one.code for one, _ in fold(found, over("old"), name_all)} == {
+        one.code for one in found
+    }
 
 
 def test_one_command_counts_what_it_fixes_in_those_that_are_over_too() -> None:
@@ -142,7 +173,11 @@ def test_one_command_counts_what_it_fixes_in_those_that_are_over_too() -> None:
 
 def test_a_thousand_checkpoints_are_a_screen_and_every_finding_is_counted() -> None:
     codes = ("skill/a", "skill/b", "drift/stale-in-progress", "drift/file-missing", "git/ignored")
-    found = [finding(code, f"s{at}", f"{code} {at}", hint=f"{at}") for at in range(1000) for code in codes]
+    found = [
+        finding(code, f"s{at}", f"{code} {at}", hint=f"{at}")
+        for at in range(1000)
+        for code in codes
+    ]
     folded = fold(found, over(*(f"s{at}" for at in range(0, 1000, 2))), name_all)
     assert len(folded) <= 20
     assert sum(count for _, count in folded) == len(found)
@@ -151,30 +186,50 @@ def test_a_thousand_checkpoints_are_a_screen_and_every_finding_is_counted() -> N
 def test_a_file_that_several_checkpoints_list_counts_once_and_a_checkpoint_for_itself() -> None:
     found = [moved(skill, at) for skill in ("api", "web") for at in (1, 2)]
     assert [message for message, _ in said(found)] == ["2 files moved: a/ -> b/ (api, web)"]
-    found = [finding("drift/project-dir", skill, hint="it", cause="elsewhere") for skill in ("api", "web")]
+    found = [
+        finding("drift/project-dir", skill, hint="it", cause="elsewhere")
+        for skill in ("api", "web")
+    ]
     assert [message for message, _ in said(found)] == ["2 elsewhere (api, web)"]
 
 
 def test_a_file_that_several_checkpoints_list_is_told_in_its_own_words() -> None:
     found = [
-        finding("drift/file-missing", one, "a.py was deleted", cause="listed files were deleted") for one in "abcd"
+        finding("drift/file-missing", one, "a.py was deleted", cause="listed files were deleted")
+        for one in "abcd"
     ]
     assert [message for message, _ in said(found)] == ["a.py was deleted (a, b, c and 1 more)"]
 
 
 def test_one_cause_of_several_codes_is_one_line_without_a_code() -> None:
     codes = ("drift/commit-unknown", "drift/file-missing", "drift/history-partial")
-    found = [finding(code, message=code, level="note", hint="git fetch --unshallow", cause="cut") for code in codes]
+    found = [
+        finding(code, message=code, level="note", hint="git fetch --unshallow", cause="cut")
+        for code in codes
+    ]
     ((one, count),) = fold(found, frozenset(), name_all)
-    assert (one.code, one.message, str(one.hint), count) == ("", "3 cut (build)", "git fetch --unshallow", 3)
+    assert (one.code, one.message, str(one.hint), count) == (
+        "",
+        "3 cut (build)",
+        "git fetch --unshallow",
+        3,
+    )
 
 
-def test_causes_that_are_too_many_for_a_screen_share_a_line_with_the_command_that_fixes_them() -> None:
+def test_causes_that_are_too_many_for_a_screen_share_a_line_with_the_command_that_fixes_them() -> (
+    None
+):
     code = "drift/action-shipped"
     fix = advise("mark it done", "checkpoint", "doctor", "build", f"--fix={code}")
     found = [finding(code, message=f"#{at}", hint=fix, cause=f"ask for #{at}") for at in range(15)]
     found += [
-        finding(code, "web", f"#{at}", hint=command("checkpoint", "done", "web", str(at)), cause=f"ask for {at}")
+        finding(
+            code,
+            "web",
+            f"#{at}",
+            hint=command("checkpoint", "done", "web", str(at)),
+            cause=f"ask for {at}",
+        )
         for at in range(15)
     ]
     found += [finding("install/missing", "")]
@@ -189,13 +244,21 @@ def causes(
     findings: list[Finding], closed: frozenset[str] = frozenset()
 ) -> list[tuple[str, int, tuple[str, ...], str]]:
     listed = list_causes(findings, closed, name_all)
-    return [(cause.finding.message, cause.number, cause.files, str(cause.finding.hint)) for cause in listed]
+    return [
+        (cause.finding.message, cause.number, cause.files, str(cause.finding.hint))
+        for cause in listed
+    ]
 
 
 def test_a_cause_has_its_words_its_files_and_one_command() -> None:
     found = [moved("build", 1), moved("api", 2)]
-    found += [finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(2)]
-    found += [finding("content/unreviewed", skill, f"{skill} is new", hint=skill) for skill in ("build", "api")]
+    found += [
+        finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(2)
+    ]
+    found += [
+        finding("content/unreviewed", skill, f"{skill} is new", hint=skill)
+        for skill in ("build", "api")
+    ]
     found += [finding("skill/timestamp", "web", "no time", hint="edit it")]
     assert causes(found) == [
         ("2 wait", 2, ("s0", "s1"), f"for the hint of each: {ALL} --check=drift/stale-blocked"),
@@ -206,14 +269,21 @@ def test_a_cause_has_its_words_its_files_and_one_command() -> None:
             "write the new name: checkpoint doctor --fix=drift/file-missing",
         ),
         ("no time", 1, ("web",), "edit it"),
-        ("2 like this: build is new", 2, ("build", "api"), f"for the hint of each: {ALL} --check=content/unreviewed"),
+        (
+            "2 like this: build is new",
+            2,
+            ("build", "api"),
+            f"for the hint of each: {ALL} --check=content/unreviewed",
+        ),
     ]
 
 
 def test_causes_count_every_finding_and_are_a_screen() -> None:
     codes = [f"skill/kind-{at}" for at in range(15)]
     found = [
-        finding(code, f"s{at}", "wrong", hint=f"{at}", cause=f"{code} {at // 4}") for at in range(40) for code in codes
+        finding(code, f"s{at}", "wrong", hint=f"{at}", cause=f"{code} {at // 4}")
+        for at in range(40)
+        for code in codes
     ]
     listed = causes(found, over("s1", "s2"))
     assert len(listed) == 16

@@ -12,12 +12,38 @@ from checkpoint_git.protocols.registry import is_merged, protocol_of
 from checkpoint_git.protocols.validate import check_document, check_together
 from checkpoint_git.tools.merges.judge import judge_merge
 from tests.support.command import run_here
-from tests.support.odd_types import ODD_VALUES, Place, full_checkpoint, full_documents, list_places, put
+from tests.support.odd_types import (
+    ODD_VALUES,
+    Place,
+    full_checkpoint,
+    full_documents,
+    list_places,
+    put,
+)
 from tests.support.repos import GitRepo
 
 NOW = 1_780_000_000
-USUAL_VALUES = ("null", "text", "huge number", "empty list", "object of twenty", "mixed list")  # one of each type
-READERS = ("validate", "status", "status --merged", "next", "prime", "doctor", "report", "log", "diff", "session show")
+# one of each type
+USUAL_VALUES = (
+    "null",
+    "text",
+    "huge number",
+    "empty list",
+    "object of twenty",
+    "mixed list",
+)
+READERS = (
+    "validate",
+    "status",
+    "status --merged",
+    "next",
+    "prime",
+    "doctor",
+    "report",
+    "log",
+    "diff",
+    "session show",
+)
 FORMATS = ("status --json", "log --json", "next --json")
 
 

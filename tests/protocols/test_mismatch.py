@@ -44,8 +44,21 @@ def test_a_value_is_shown_short_and_safe(value: Any, shown: str) -> None:
 
 def test_a_row_is_named_by_its_id() -> None:
     document = {"rows": [{"id": "a"}, {"id": "b-2"}, {"id": "c d"}, {}, 7], "other": 3}
-    wheres = ("/rows/1/status", "/rows/1", "/rows/12/x", "/rows/2/x", "/rows/3/x", "/rows/4/x", "/rows", "/other/0", "")
-    findings = [Finding("x/y", "error", f"invalid {quote_where(where)} here", where=where) for where in wheres]
+    wheres = (
+        "/rows/1/status",
+        "/rows/1",
+        "/rows/12/x",
+        "/rows/2/x",
+        "/rows/3/x",
+        "/rows/4/x",
+        "/rows",
+        "/other/0",
+        "",
+    )
+    findings = [
+        Finding("x/y", "error", f"invalid {quote_where(where)} here", where=where)
+        for where in wheres
+    ]
     assert [finding.message.split(" ", 1)[1] for finding in name_rows(findings, document)] == [
         "rows[b-2].status here",
         "rows[b-2] here",
@@ -61,7 +74,8 @@ def test_a_row_is_named_by_its_id() -> None:
 
 def test_a_row_that_the_message_ends_with_is_named_too() -> None:
     (found,) = name_rows(
-        [Finding("x/y", "error", "unknown field in rows.0", where="/rows/0/z")], {"rows": [{"id": "a"}]}
+        [Finding("x/y", "error", "unknown field in rows.0", where="/rows/0/z")],
+        {"rows": [{"id": "a"}]},
     )
     assert found.message == "unknown field in rows[a]"
     assert found.where == "/rows/0/z"

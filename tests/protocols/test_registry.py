@@ -58,7 +58,9 @@ TABLE_PATHS: dict[str, str | None] = {
 
 
 @rows(("path", "kind"), PATHS.items())
-def test_a_path_belongs_to_the_kind_that_its_folder_and_name_say(path: str, kind: str | None) -> None:
+def test_a_path_belongs_to_the_kind_that_its_folder_and_name_say(
+    path: str, kind: str | None
+) -> None:
     assert protocol_of(path) == kind
 
 
@@ -71,12 +73,21 @@ def test_a_kind_may_have_one_fixed_name_or_a_name_of_several_parts(
     assert is_merged(path) == (kind == "one")
 
 
-def test_git_gives_every_path_to_the_same_kind(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_gives_every_path_to_the_same_kind(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(registry, "KINDS", (*KINDS, *TABLE))
     rows = [f"{kind.pattern} kind={kind.name}\n" for kind in registry.KINDS]
     repo.write(".gitattributes", "".join(rows))
-    nothing_between = {".checkpoints/.checkpoint.json", "step__a.yaml", "step_1_a.yaml"}  # git's * may be empty
-    paths = [path for path in {**PATHS, **TABLE_PATHS} if path[0] != "/" and path not in nothing_between]
+    # git's * may be empty
+    nothing_between = {
+        ".checkpoints/.checkpoint.json",
+        "step__a.yaml",
+        "step_1_a.yaml",
+    }
+    paths = [
+        path for path in {**PATHS, **TABLE_PATHS} if path[0] != "/" and path not in nothing_between
+    ]
     for line in repo.git("check-attr", "kind", "--", *paths).splitlines():
         path, _, found = line.rpartition(": kind: ")
         assert (protocol_of(path) or "unspecified") == found

@@ -33,8 +33,14 @@ def test_a_key_is_an_error_at_its_place_and_is_not_in_the_finding(secret: str) -
     assert secret.strip("-") not in str(finding)
 
 
-@given(st.sampled_from(RULES).flatmap(lambda rule: st.from_regex(rule.pattern, fullmatch=True)), st.text(), st.text())
-def test_every_shape_is_suspected_where_no_letter_is_before_it(secret: str, before: str, after: str) -> None:
+@given(
+    st.sampled_from(RULES).flatmap(lambda rule: st.from_regex(rule.pattern, fullmatch=True)),
+    st.text(),
+    st.text(),
+)
+def test_every_shape_is_suspected_where_no_letter_is_before_it(
+    secret: str, before: str, after: str
+) -> None:
     text = f"{before}{secret}{after}".encode("utf-8", "replace").decode()
     if redact.hide_tokens(text) != text:
         assert may_hold_secret(text.encode())
@@ -53,7 +59,9 @@ PIECES = st.sampled_from([
 @example("client-secret_base: hx989mUfln7nySA5DF1S0", None)
 @example("https://" + "\U0001f600" * 300 + "@db.example.org", None)
 @given(st.lists(PIECES, max_size=8).map("".join), st.sampled_from([None, 2]))
-def test_what_holds_or_hides_a_secret_is_suspected_in_any_layout(text: str, indent: int | None) -> None:
+def test_what_holds_or_hides_a_secret_is_suspected_in_any_layout(
+    text: str, indent: int | None
+) -> None:
     if redact.holds_secret(text) or redact.hide_tokens(text) != text:
         assert may_hold_secret(text.encode())
         for is_ascii in (False, True):
@@ -82,7 +90,15 @@ def test_few_texts_without_a_secret_are_suspected(text: str) -> None:
     assert not may_hold_secret(json.dumps({"a": text}).encode())
 
 
-@rows("text", ["see task-test-framework", "key-value pairs, sk-learn", "secret_name is set", "eyJ is a start"])
+@rows(
+    "text",
+    [
+        "see task-test-framework",
+        "key-value pairs, sk-learn",
+        "secret_name is set",
+        "eyJ is a start",
+    ],
+)
 def test_ordinary_words_are_no_keys(text: str) -> None:
     found = check_document(PATH, checkpoint_text(progress_summary=text).encode(), now=0).findings
     assert "content/secret" not in [finding.code for finding in found]

@@ -1,4 +1,6 @@
-"""A hint is typed where the command was called: other folders' commands go there, and other texts stay as they are."""
+"""A hint is typed where the command was called: other folders' commands go there, and other texts
+stay as they are.
+"""
 
 from pathlib import Path
 
@@ -30,13 +32,28 @@ def typed(folder: Path, path: str, hint: AnyHint) -> str:
     [
         ("", HERE, UPDATE, SHOWN),
         ("src", HERE, UPDATE, SHOWN),
-        ("", THERE, UPDATE, SHOWN.replace("checkpoint update a", "checkpoint -C 'it'\"'\"'s' update a")),
+        (
+            "",
+            THERE,
+            UPDATE,
+            SHOWN.replace("checkpoint update a", "checkpoint -C 'it'\"'\"'s' update a"),
+        ),
         ("it's", THERE, UPDATE, SHOWN),
-        ("it's/x", HERE, UPDATE, SHOWN.replace("checkpoint update a", "checkpoint -C ../.. update a")),
+        (
+            "it's/x",
+            HERE,
+            UPDATE,
+            SHOWN.replace("checkpoint update a", "checkpoint -C ../.. update a"),
+        ),
         ("src", HERE, ADD, "add it: git -C .. add -- 'git add'"),
         ("", HERE, ADD, "add it: git add -- 'git add'"),
         ("it's/x", THERE, RENAME, "rename it: cd ../.. && mv -n a b"),
-        ("src", "memory/state/phase.json", MOVE, "move it: cd .. && mv a b && checkpoint workflow back X"),
+        (
+            "src",
+            "memory/state/phase.json",
+            MOVE,
+            "move it: cd .. && mv a b && checkpoint workflow back X",
+        ),
         (
             "it's/x",
             "it's/memory/state/phase.json",

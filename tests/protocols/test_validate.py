@@ -33,7 +33,9 @@ BASE = json.loads((EXAMPLES / "base.checkpoint.json").read_text("utf-8"))
 
 
 def read_example(folder: Path) -> bytes:
-    """Return an invalid checkpoint: a file of its own, or the base with the fields of change.json."""
+    """Return an invalid checkpoint: a file of its own, or the base with the fields of
+    change.json.
+    """
     change_file = folder / "change.json"
     if not change_file.exists():
         return (folder / "build.checkpoint.json").read_bytes()
@@ -64,7 +66,13 @@ def test_the_base_of_the_invalid_examples_has_no_findings() -> None:
 def test_an_invalid_example_has_exactly_the_findings_it_names(folder: Path) -> None:
     found = check(read_example(folder)).findings
     assert [
-        {"level": each.level, "code": each.code, "where": each.where, "line": each.line, "column": each.column}
+        {
+            "level": each.level,
+            "code": each.code,
+            "where": each.where,
+            "line": each.line,
+            "column": each.column,
+        }
         for each in found
     ] == json.loads((folder / "expected.json").read_text("utf-8"))
     assert all(each.path == PATH for each in found)
@@ -75,7 +83,11 @@ def test_every_code_has_an_example() -> None:
     """The codes in the room's source, each shown by at least one example folder."""
     sources = [path.read_text("utf-8") for path in Path(room.__file__).parent.rglob("*.py")]
     named = {code for text in sources for code in re.findall(r'"(skill/[a-z0-9-]+)"', text)}
-    shown = {each["code"] for folder in INVALID for each in json.loads((folder / "expected.json").read_text("utf-8"))}
+    shown = {
+        each["code"]
+        for folder in INVALID
+        for each in json.loads((folder / "expected.json").read_text("utf-8"))
+    }
     # of a keyword that is not used yet, of a write, and of the file that the next test makes
     assert named <= shown | {"skill/shape", "skill/near-name", "skill/file-too-big"}
 
@@ -126,7 +138,9 @@ def test_one_day_ahead_is_still_fine() -> None:
 def test_numbers_without_end_are_ordinary_input() -> None:
     text = checkpoint_text(skill_state={"n": 0}).replace('"n": 0', '"n": ' + "9" * 5000)
     assert check(text).findings == []
-    text = checkpoint_text(cost={"total_usd": 0, "budget_usd": 1}).replace('"total_usd": 0', '"total_usd": 1e400')
+    text = checkpoint_text(cost={"total_usd": 0, "budget_usd": 1}).replace(
+        '"total_usd": 0', '"total_usd": 1e400'
+    )
     assert [finding.code for finding in check(text).findings] == ["skill/over-budget"]
 
 
@@ -149,16 +163,34 @@ def test_a_file_that_cannot_be_read_is_a_document_with_a_finding(code: str, numb
 
 
 JUNK = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(),
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
 def containers_in(value: Any) -> list[Any]:
     """All objects and lists in a value, itself included."""
-    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [value, *(found for child in children if isinstance(child, (dict, list)) for found in containers_in(child))]
+    children = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    return [
+        value,
+        *(
+            found
+            for child in children
+            if isinstance(child, (dict, list))
+            for found in containers_in(child)
+        ),
+    ]
 
 
 @examples(400, suppress_health_check=[HealthCheck.too_slow])
@@ -190,38 +222,59 @@ def test_no_bytes_make_the_checks_fail(data: bytes) -> None:
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real files is not on this machine")
 def test_no_real_file_is_refused() -> None:
-    """These versions were written, committed and read by people; what we call an error there would be a false alarm."""
+    """These versions were written, committed and read by people; what we call an error there would
+    be a false alarm.
+    """
     refused = []
     for path in sorted((CORPUS / "versions").glob("*.checkpoint.json")):
         data = path.read_bytes()
         name = path.name.partition("__")[2]
         document = check_document(f".checkpoints/{name}", data, now=seconds("2027-01-01T00:00:00Z"))
-        refused += [(path.name, finding) for finding in document.findings if finding.level == "error"]
+        refused += [
+            (path.name, finding) for finding in document.findings if finding.level == "error"
+        ]
     assert refused == []
 
 
 def test_a_misspelt_field_is_found_among_thousands_of_unknown_ones() -> None:
     data = checkpoint_text(**{f"zone_{number}": 1 for number in range(30_000)}, handofs=[]).encode()
     found = check_document(".checkpoints/build.checkpoint.json", data, now=seconds(NOON)).findings
-    assert [finding.where for finding in found if finding.code == "skill/unknown-field"] == ["/handofs"]
+    assert [finding.where for finding in found if finding.code == "skill/unknown-field"] == [
+        "/handofs"
+    ]
 
 
 def test_each_of_hundreds_of_errors_has_its_line() -> None:
     rows = [{"id": f"r{number}", "label": "x", "status": "odd"} for number in range(500)]
     text = checkpoint_text(progress_table=rows)
-    found = check_document(".checkpoints/build.checkpoint.json", text.encode(), now=seconds(NOON)).findings
-    placed = {finding.where: (finding.line, finding.column) for finding in found if finding.where.endswith("/status")}
+    found = check_document(
+        ".checkpoints/build.checkpoint.json", text.encode(), now=seconds(NOON)
+    ).findings
+    placed = {
+        finding.where: (finding.line, finding.column)
+        for finding in found
+        if finding.where.endswith("/status")
+    }
     assert len(placed) == 500
     lines = text.split("\n")
     assert all(
-        '"status"' in lines[line - 1] and lines[line - 1][: column - 1].isspace() for line, column in placed.values()
+        '"status"' in lines[line - 1] and lines[line - 1][: column - 1].isspace()
+        for line, column in placed.values()
     )
 
 
 def test_a_hint_names_the_skill_of_the_file() -> None:
-    document = check('{"protocol_version": "1.0", "skill": "build", "status": "in_progress", "next_actions": []}')
-    hints = {str(finding.hint) for finding in document.findings if "checkpoint update" in str(finding.hint)}
+    document = check(
+        '{"protocol_version": "1.0", "skill": "build", "status": "in_progress", "next_actions": []}'
+    )
+    hints = {
+        str(finding.hint)
+        for finding in document.findings
+        if "checkpoint update" in str(finding.hint)
+    }
     assert 'add it: checkpoint update build --phase="..."' in hints
     assert not any("NAME" in hint for hint in hints)
     odd = check(document.text or "", ".checkpoints/a b.checkpoint.json")
-    assert "add it: checkpoint update 'a b' --phase=\"...\"" in {str(finding.hint) for finding in odd.findings}
+    assert "add it: checkpoint update 'a b' --phase=\"...\"" in {
+        str(finding.hint) for finding in odd.findings
+    }

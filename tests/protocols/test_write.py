@@ -44,14 +44,18 @@ def codes(findings: list[Finding]) -> list[str]:
 
 
 def test_a_change_keeps_what_it_does_not_touch_to_the_byte() -> None:
-    odd = GOOD.replace('"step": "sprint-2"', '"step":   "sprint-2"').replace('"project": ', '"project":\t')
+    odd = GOOD.replace('"step": "sprint-2"', '"step":   "sprint-2"').replace(
+        '"project": ', '"project":\t'
+    )
     written = plan_write(PATH, read(odd), step("sprint-3"), NOW)
     assert written.refused == []
     assert written.document.text == odd.replace("sprint-2", "sprint-3", 1)
 
 
 def test_a_missing_file_is_made_of_what_the_change_returns() -> None:
-    written = plan_write(PATH, None, lambda value: json.loads(GOOD) if value is None else value, NOW)
+    written = plan_write(
+        PATH, None, lambda value: json.loads(GOOD) if value is None else value, NOW
+    )
     assert (written.created, written.refused) == (True, [])
     assert json.loads(written.document.text or "") == json.loads(GOOD)
 
@@ -65,7 +69,10 @@ def test_a_change_gets_a_value_of_its_own() -> None:
         return finding("/step")
 
     assert plan_write(PATH, before, spoil, NOW).document == before
-    assert plan_write(PATH, before, step("a"), NOW).document.value == {**json.loads(GOOD), "step": "a"}
+    assert plan_write(PATH, before, step("a"), NOW).document.value == {
+        **json.loads(GOOD),
+        "step": "a",
+    }
 
 
 def test_a_finding_refuses_and_names_the_file() -> None:
@@ -114,7 +121,10 @@ def test_the_second_of_two_alike_is_new() -> None:
 def test_an_error_that_no_earlier_version_has_is_found() -> None:
     bad = checkpoint_text(next_actions=[], step="").encode()
     good = GOOD.encode()
-    assert codes(find_new_errors(PATH, bad, [good, good], NOW)) == ["skill/empty-field", "skill/next-actions-empty"]
+    assert codes(find_new_errors(PATH, bad, [good, good], NOW)) == [
+        "skill/empty-field",
+        "skill/next-actions-empty",
+    ]
     assert find_new_errors(PATH, bad, [good, bad], NOW) == []
     assert find_new_errors(PATH, good, [bad, None], NOW) == []
 
@@ -159,7 +169,9 @@ def test_what_a_killed_writer_left_behind_is_cleared_under_the_lock(tmp_path: Pa
         (checkpoint_text(protocol_version="9.0"), False),  # of a later version little is known
     ],
 )
-def test_a_new_error_refuses_a_change_unless_the_file_was_of_another_version(before: str, refused: bool) -> None:
+def test_a_new_error_refuses_a_change_unless_the_file_was_of_another_version(
+    before: str, refused: bool
+) -> None:
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         return {**(value or {}), "protocol_version": "1.0", "status": "done"}
 

@@ -1,4 +1,6 @@
-"""A repository whose merges run the driver, set up by the same settings that `checkpoint init` writes."""
+"""A repository whose merges run the driver, set up by the same settings that `checkpoint init`
+writes.
+"""
 
 import os
 import sys
@@ -13,13 +15,20 @@ PACKAGE = os.path.dirname(checkpoint_git.__file__)
 PATH = ".checkpoints/build.checkpoint.json"
 
 
-def drive(repo: GitRepo, python: str = sys.executable, package: str = PACKAGE, choices: Choices | None = None) -> None:
+def drive(
+    repo: GitRepo,
+    python: str = sys.executable,
+    package: str = PACKAGE,
+    choices: Choices | None = None,
+) -> None:
     """Register the driver in the repository's configuration and attributes."""
     repo.configure(plan_settings(python, package, choices or Choices()))
     lines = [f"{pattern} merge=checkpoint\n" for pattern in attribute_patterns()]
     attributes = repo.path / ".git/info/attributes"
     if not (repo.path / ".git").is_dir():
-        attributes = Path(repo.git("rev-parse", "--path-format=absolute", "--git-path", "info/attributes"))
+        attributes = Path(
+            repo.git("rev-parse", "--path-format=absolute", "--git-path", "info/attributes")
+        )
     attributes.parent.mkdir(exist_ok=True)
     attributes.write_text("".join(lines))
 

@@ -1,4 +1,6 @@
-"""A repository with a few hundred commits and a dozen checkpoints that tell the truth, and drift to plant in it."""
+"""A repository with a few hundred commits and a dozen checkpoints that tell the truth, and drift to
+plant in it.
+"""
 
 import json
 import os
@@ -50,7 +52,11 @@ def text_of(repo: GitRepo, skill: str, **changes: Any) -> str:
         "project_dir": str(repo.path),
         "created_at": ago(75),
         "updated_at": write_instant(WRITTEN - HOUR),
-        "context_primer": {"key_decisions": ["SQLite"], "generated_files": ["docs/plan.md"], "user_preferences": []},
+        "context_primer": {
+            "key_decisions": ["SQLite"],
+            "generated_files": ["docs/plan.md"],
+            "user_preferences": [],
+        },
         **changes,
     }
     return json.dumps(checkpoint(**fields), indent=2, ensure_ascii=False) + "\n"
@@ -78,7 +84,9 @@ def _spell(commit: Commit) -> bytes:
     for path, data in commit.files.items():
         name = path.encode()
         parts.append(
-            b"D %s\n" % name if data is None else b"M 100644 inline %s\ndata %d\n%s\n" % (name, len(data), data)
+            b"D %s\n" % name
+            if data is None
+            else b"M 100644 inline %s\ndata %d\n%s\n" % (name, len(data), data)
         )
     return b"".join(parts)
 
@@ -98,7 +106,8 @@ def _history() -> Iterable[Commit]:
         if at == 0:
             files |= {"docs/plan.md": b"the plan\n" * 20, ".gitignore": b"dist/\n"}
             files |= {
-                f"lib/{name}.py": f"# {name}\n".encode() * 30 for name in ("old", "gone", "moving", "held", "kept")
+                f"lib/{name}.py": f"# {name}\n".encode() * 30
+                for name in ("old", "gone", "moving", "held", "kept")
             }
         yield Commit(special.get(at, plain), files, BEGAN + at * 6 * HOUR)
 
@@ -115,20 +124,39 @@ def build_healthy(repo: GitRepo) -> None:
         "proposed_resolution": "Wait for #9001",
     }
     done = [{"text": "Merge #340", "at": ago(3)}]
-    state = {"verified_for_sha": head[:12], "merged_prs": [{"number": at, "merge_sha": head} for at in range(40)]}
+    state = {
+        "verified_for_sha": head[:12],
+        "merged_prs": [{"number": at, "merge_sha": head} for at in range(40)],
+    }
     truths: list[dict[str, Any]] = [
         {},
         {"next_actions": ["Merge #9001", "Write about #9002", "Follow up on ABC-60"]},
         {"next_actions": ["Land #380 again", "Finish #390", "Finish ABC-90"]},
         {"status": "blocked", "blockers": [blocker], "updated_at": ago(2)},
         {"status": "blocked", "blockers": [{**blocker, "resolved": True}, {**blocker, "id": "b2"}]},
-        {"status": "complete", "updated_at": ago(40), "next_actions": [], "context_primer": primer("docs/plan.md")},
+        {
+            "status": "complete",
+            "updated_at": ago(40),
+            "next_actions": [],
+            "context_primer": primer("docs/plan.md"),
+        },
         {"status": "complete", "updated_at": ago(2), "context_primer": primer("src/part1.py")},
-        {"updated_at": ago(6.5), "context_primer": primer("docs/plan.md (the plan)", "lib/{held,kept}.py", "lib/*.py")},
+        {
+            "updated_at": ago(6.5),
+            "context_primer": primer("docs/plan.md (the plan)", "lib/{held,kept}.py", "lib/*.py"),
+        },
         {"skill_state": state, "recently_done": done},
-        {"context_primer": primer("docs/plan.md + lib/kept.py (new)", "All of the front end", "https://example.org/x")},
+        {
+            "context_primer": primer(
+                "docs/plan.md + lib/kept.py (new)", "All of the front end", "https://example.org/x"
+            )
+        },
         {"superseded": [{"step": "x", "reviewed": True}], "verified_for_sha": head},
-        {"project_dir": str(repo.path), "blockers": [{**blocker, "resolved_at": ago(1)}], "step": "prüfen → 漢字"},
+        {
+            "project_dir": str(repo.path),
+            "blockers": [{**blocker, "resolved_at": ago(1)}],
+            "step": "prüfen → 漢字",
+        },
     ]
     for at, changes in enumerate(truths):
         repo.write(path_of(f"healthy-{at:02}"), text_of(repo, f"healthy-{at:02}", **changes))
@@ -138,7 +166,11 @@ def build_healthy(repo: GitRepo) -> None:
 def commit(repo: GitRepo, message: str, when: int) -> str:
     """Everything in the work tree committed at an instant; the commit's id."""
     repo.git("add", "-A")
-    env = {**os.environ, "GIT_COMMITTER_DATE": f"@{when} +0000", "GIT_AUTHOR_DATE": f"@{when} +0000"}
+    env = {
+        **os.environ,
+        "GIT_COMMITTER_DATE": f"@{when} +0000",
+        "GIT_AUTHOR_DATE": f"@{when} +0000",
+    }
     words = ("-c", f"core.hooksPath={os.devnull}", "commit", "-q", "--allow-empty", "-m", message)
     done = repo.run("git", *words, env=env)
     assert done.returncode == 0, done.stderr.decode()

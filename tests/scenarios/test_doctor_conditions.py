@@ -1,4 +1,6 @@
-"""doctor, next and status in repositories in every condition: documented exit codes, text that is safe."""
+"""doctor, next and status in repositories in every condition: documented exit codes, text that is
+safe.
+"""
 
 import json
 import os
@@ -17,11 +19,23 @@ from tests.support.samples import checkpoint_text
 
 KNOWS_OWNERS = needs_git(2, 35, 2, feature="a check of who owns a repository")
 PATH = ".checkpoints/build.checkpoint.json"
-# What no terminal should be sent: controls but the newline, invisible characters, marks that reverse the reading.
-UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# What no terminal should be sent: controls but the newline, invisible characters, marks that
+# reverse the reading.
+UNSAFE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 COMMANDS = (("doctor",), ("next",), ("status",))
-UNTRIED = ("schema", "drift", "content", "merge", "upstream", "install", "driver/inert", "hooks/unreachable")
+UNTRIED = (
+    "schema",
+    "drift",
+    "content",
+    "merge",
+    "upstream",
+    "install",
+    "driver/inert",
+    "hooks/unreachable",
+)
 
 
 def build_initialised(folder: Path) -> None:
@@ -42,7 +56,10 @@ def healthy(tmp_path: Path) -> GitRepo:
 
 
 def text(repo: GitRepo, **changes: object) -> str:
-    defaults: dict[str, object] = {"project_dir": str(repo.path), "next_actions": ["Merge #12", "Merge #13", "Write"]}
+    defaults: dict[str, object] = {
+        "project_dir": str(repo.path),
+        "next_actions": ["Merge #12", "Merge #13", "Write"],
+    }
     return checkpoint_text(**{**defaults, **changes})
 
 
@@ -60,7 +77,11 @@ def run_all(
     """
     answers = {}
     for words in COMMANDS:
-        few = [] if whole or words != ("doctor",) else [word for group in UNTRIED for word in ("--check", group)]
+        few = (
+            []
+            if whole or words != ("doctor",)
+            else [word for group in UNTRIED for word in ("--check", group)]
+        )
         for form in (("--json",), ()) if whole else (("--json",),):
             done = run(*words, *few, *form, cwd=cwd, env=env)
             shown = f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -97,13 +118,23 @@ def diverge_from_side(repo: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("merge", "side"), ("rebase", "side"), ("cherry-pick", "side"), ("revert", "--no-edit", "HEAD~1")]
+    "words",
+    [
+        ("merge", "side"),
+        ("rebase", "side"),
+        ("cherry-pick", "side"),
+        ("revert", "--no-edit", "HEAD~1"),
+    ],
 )
-def test_in_the_middle_of_a_conflict_the_doctor_says_of_what(healthy: GitRepo, words: tuple[str, ...]) -> None:
+def test_in_the_middle_of_a_conflict_the_doctor_says_of_what(
+    healthy: GitRepo, words: tuple[str, ...]
+) -> None:
     diverge_from_side(healthy)
     assert healthy.exit_code(*words) != 0
     found = run_all(healthy.path)["doctor"]["findings"]
-    told = " ".join(finding["message"] for finding in found if finding["code"] == "merge/unresolved")
+    told = " ".join(
+        finding["message"] for finding in found if finding["code"] == "merge/unresolved"
+    )
     assert f"in the middle of a {words[0]}" in told
     assert PATH in {finding["path"] for finding in found if finding["level"] == "error"}
 
@@ -200,7 +231,9 @@ def test_grafts_and_replaced_commits_are_followed_as_git_follows_them(healthy: G
     run_all(healthy.path)
 
 
-def test_a_linked_worktree_is_fine_and_says_so_when_its_repository_is_gone(healthy: GitRepo, tmp_path: Path) -> None:
+def test_a_linked_worktree_is_fine_and_says_so_when_its_repository_is_gone(
+    healthy: GitRepo, tmp_path: Path
+) -> None:
     healthy.git("worktree", "add", "-q", str(tmp_path / "linked"))
     answers = run_all(tmp_path / "linked")
     assert "install/missing" not in codes_of(answers["doctor"])
@@ -213,7 +246,11 @@ def test_a_folder_with_its_own_checkpoints_is_looked_at_from_there(healthy: GitR
     healthy.commit("part", hooks=False)
     answers = run_all(healthy.path / "part one")
     assert answers["doctor"]["documents"] == 1
-    assert {finding["path"] for finding in answers["doctor"]["findings"]} <= {f"part one/{PATH}", ".checkpoints", ""}
+    assert {finding["path"] for finding in answers["doctor"]["findings"]} <= {
+        f"part one/{PATH}",
+        ".checkpoints",
+        "",
+    }
 
 
 def test_a_submodule_is_a_repository_of_its_own(healthy: GitRepo, tmp_path: Path) -> None:
@@ -229,7 +266,9 @@ def test_a_bare_repository_has_no_checkpoints_to_look_at_but_a_server_to_set_up(
     healthy.git("clone", "-q", "--bare", str(healthy.path), str(tmp_path / "bare.git"))
     answers = run_all(tmp_path / "bare.git", (0, 2))
     assert "error" in answers["status"]
-    assert {finding["hint"] for finding in answers["doctor"]["findings"]} == {"set it up: checkpoint init"}
+    assert {finding["hint"] for finding in answers["doctor"]["findings"]} == {
+        "set it up: checkpoint init"
+    }
     run_all(healthy.path / ".git", (0, 1, 2))
 
 
@@ -248,7 +287,8 @@ def test_where_git_refuses_no_answer_is_made_up(healthy: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
-    "config", ["[broken\n", "\x00\x01", "[core]\n\trepositoryformatversion = 9\n", "[a]\n\tb = \\q\n"]
+    "config",
+    ["[broken\n", "\x00\x01", "[core]\n\trepositoryformatversion = 9\n", "[a]\n\tb = \\q\n"],
 )
 def test_a_broken_configuration_is_one_clear_sentence(healthy: GitRepo, config: str) -> None:
     (healthy.path / ".git/config").write_text(config)
@@ -269,7 +309,9 @@ def test_a_repository_that_git_does_not_trust_is_one_clear_sentence(healthy: Git
 
 
 def test_a_git_folder_that_must_not_be_written_is_only_read(healthy: GitRepo) -> None:
-    folders = [path for path in (healthy.path / ".git").rglob("*") if path.is_dir()] + [healthy.path / ".git"]
+    folders = [path for path in (healthy.path / ".git").rglob("*") if path.is_dir()] + [
+        healthy.path / ".git"
+    ]
     for folder in folders:
         folder.chmod(0o500)
     try:
@@ -294,15 +336,23 @@ def test_without_git_the_files_are_still_read(healthy: GitRepo, tmp_path: Path) 
     run_all(healthy.path, (0, 1, 2), whole=True, env={"PATH": str(tmp_path)})
 
 
-def test_a_variable_that_names_another_repository_is_no_crash(healthy: GitRepo, tmp_path: Path) -> None:
-    for name, value in (("GIT_DIR", "/nowhere"), ("GIT_WORK_TREE", "/nowhere"), ("GIT_INDEX_FILE", "/nowhere/index")):
+def test_a_variable_that_names_another_repository_is_no_crash(
+    healthy: GitRepo, tmp_path: Path
+) -> None:
+    for name, value in (
+        ("GIT_DIR", "/nowhere"),
+        ("GIT_WORK_TREE", "/nowhere"),
+        ("GIT_INDEX_FILE", "/nowhere/index"),
+    ):
         run_all(healthy.path, (0, 1, 2), whole=name == "GIT_DIR", env={name: value})
 
 
 # time
 
 
-def test_commits_from_the_future_and_from_1970_are_no_crash(healthy: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commits_from_the_future_and_from_1970_are_no_crash(
+    healthy: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for date in ("@4102444800 +0000", "@0 +0000", "@1 -1200"):
         monkeypatch.setenv("GIT_COMMITTER_DATE", date)
         monkeypatch.setenv("GIT_AUTHOR_DATE", date)
@@ -313,7 +363,9 @@ def test_commits_from_the_future_and_from_1970_are_no_crash(healthy: GitRepo, mo
 
 
 def test_a_checkpoint_of_another_age_is_no_crash(healthy: GitRepo) -> None:
-    for at, instant in enumerate(("2999-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z")):
+    for at, instant in enumerate(
+        ("2999-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z")
+    ):
         old = text(healthy, skill=f"age{at}", created_at="0001-01-01T00:00:00Z", updated_at=instant)
         healthy.write(f".checkpoints/age{at}.checkpoint.json", old)
     healthy.commit("when", hooks=False)
@@ -338,7 +390,9 @@ MESSAGES = {
 def test_a_commit_message_is_only_text(healthy: GitRepo) -> None:
     tree = healthy.git("rev-parse", "HEAD^{tree}")
     for message in MESSAGES.values():
-        made = healthy.run("git", "commit-tree", tree, "-p", healthy.git("rev-parse", "HEAD"), stdin=message)
+        made = healthy.run(
+            "git", "commit-tree", tree, "-p", healthy.git("rev-parse", "HEAD"), stdin=message
+        )
         healthy.git("update-ref", "refs/heads/main", made.stdout.decode().strip())
     run_all(healthy.path)
     done = run_here("doctor", "--check", "drift", cwd=healthy.path)
@@ -416,5 +470,7 @@ def test_a_file_that_is_no_checkpoint_is_a_finding(healthy: GitRepo) -> None:
     for name, damage in DAMAGES.items():
         damage(healthy.path / places[name])
     answers = run_all(healthy.path, (0, 1, 2))
-    wrong = {finding["path"] for finding in answers["doctor"]["findings"] if finding["level"] == "error"}
+    wrong = {
+        finding["path"] for finding in answers["doctor"]["findings"] if finding["level"] == "error"
+    }
     assert set(places.values()) - wrong == set()

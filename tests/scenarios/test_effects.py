@@ -1,4 +1,6 @@
-"""What EFFECTS says that each command starts, connects to and writes: each one is run, and does no more."""
+"""What EFFECTS says that each command starts, connects to and writes: each one is run, and does no
+more.
+"""
 
 import os
 import re
@@ -24,15 +26,25 @@ from tests.support.records import SHORT_RUN, TICKET, put_record
 from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
-PAGE = (ROOT / "docs/promises.md").read_text().partition("\n## What each command does\n")[2].partition("\n## ")[0]
-ROWS = {command: [set(words.split(", ")) for words in effects] for command, effects in EFFECTS.items()}
-WORDS = {word for pair in re.findall(r"^- (.+?): ", PAGE, re.MULTILINE) for word in pair.split(", ")}
+PAGE = (
+    (ROOT / "docs/promises.md")
+    .read_text()
+    .partition("\n## What each command does\n")[2]
+    .partition("\n## ")[0]
+)
+ROWS = {
+    command: [set(words.split(", ")) for words in effects] for command, effects in EFFECTS.items()
+}
+WORDS = {
+    word for pair in re.findall(r"^- (.+?): ", PAGE, re.MULTILINE) for word in pair.split(", ")
+}
 
 RUN = f"--base .claude/checkpoints --ticket-id {TICKET} --run-id {SHORT_RUN}"
 PAYLOAD = '{"iteration_count": 2, "issue_fingerprints": ["foo:12"], "last_clean_sha": "a1b2c3d"}'
 MAPS = """--repo-commit-map '{"web": "a1b2c3d"}' --artifact-paths '["src/foo.py"]' --timestamp 2026-03-02T09:30:00Z"""
 SAVE = "memory save --initiative l --milestone M --phase d --next-action n --last-action l"
-# what is run for a row: commands in turn, of which the last counts; a row that is not here is run as it stands
+# what is run for a row: commands in turn, of which the last counts; a row that is not here is run
+# as it stands
 CALLS: dict[str, list[list[str]]] = {
     "resume": [["resume build"]],
     "show": [["show"], ["show --tickets"]],
@@ -91,7 +103,10 @@ CALLS: dict[str, list[list[str]]] = {
     "uninstall": [["init", "uninstall"]],
     "completion": [["completion bash"]],
 }  # fmt: skip
-READING_STDIN = ("restore-point guard", *(f"session {each}" for each in ("start", "stop", "precompact", "end")))
+READING_STDIN = (
+    "restore-point guard",
+    *(f"session {each}" for each in ("start", "stop", "precompact", "end")),
+)
 STDIN = b'{"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf docs"}}'
 # a path that was written, below the folder of repository and remote -> the word for it
 PLACES = (
@@ -109,7 +124,13 @@ PLACES = (
     ("home", r"home/"),
     ("files", r"repo/(?!\.git/)"),
 )
-PROGRAMS = (("server", "false|node"), ("sh", "sh"), ("git", "git"), ("npm", "npm"), ("python", "python"))
+PROGRAMS = (
+    ("server", "false|node"),
+    ("sh", "sh"),
+    ("git", "git"),
+    ("npm", "npm"),
+    ("python", "python"),
+)
 SCRIPT = "node_modules/@modelcontextprotocol/server-memory/dist"
 NPM = f"mkdir -p {SCRIPT} && : > {SCRIPT}/index.js"
 MARKS = (
@@ -138,7 +159,11 @@ def build_tame(folder: Path) -> None:
     repo.git("branch", "-q", "-u", "origin/main")
     for branch in ("side", "main"):
         repo.git("checkout", "-q", "-B", branch, "origin/main")
-        primer = {"key_decisions": [branch], "generated_files": ["docs/plan.md"], "user_preferences": []}
+        primer = {
+            "key_decisions": [branch],
+            "generated_files": ["docs/plan.md"],
+            "user_preferences": [],
+        }
         repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(context_primer=primer))
         repo.commit(branch)
     repo.git("push", "-q", "origin", "side")
@@ -168,10 +193,14 @@ def list_commands() -> list[str]:
 
 
 def read_files(root: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
 
 
-def prepare(build: Callable[[Path], object], root: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+def prepare(
+    build: Callable[[Path], object], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> GitRepo:
     """A copy, unless it is there, with programs that stand in for npm and for what it installs."""
     repo = GitRepo(root / "repo")
     if not root.exists():
@@ -185,17 +214,26 @@ def prepare(build: Callable[[Path], object], root: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("HOME", str(root / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     if build is build_tame:
-        repo.configure({"checkpoint.memoryFile": str(root / "graph.jsonl"), "checkpoint.memoryCommand": "false"})
+        repo.configure(
+            {
+                "checkpoint.memoryFile": str(root / "graph.jsonl"),
+                "checkpoint.memoryCommand": "false",
+            }
+        )
     return repo
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, started: set[str]) -> None:
-    """Notes the names of the programs that this process starts from now on, and "socket" where it connects."""
+    """Notes the names of the programs that this process starts from now on, and "socket" where it
+    connects.
+    """
 
     def noting(real: Any, at: int) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             words = args[at]
-            started.add(os.path.basename(os.fsdecode(words if isinstance(words, str | bytes) else words[0])))
+            started.add(
+                os.path.basename(os.fsdecode(words if isinstance(words, str | bytes) else words[0]))
+            )
             return real(*args, **kwargs)
 
         return call
@@ -218,8 +256,14 @@ def run_last(calls: Sequence[str], repo: GitRepo, before: Callable[[], object]) 
         line = call
         if "MERGE" in call:
             line = call.replace("MERGE", repo.git("rev-list", "-1", "--merges", "HEAD"))
-        done = run_here(*shlex.split(line), cwd=repo.path, stdin=STDIN if line in READING_STDIN else b"")
-    return "" if done.returncode in (0, 1) or line in READING_STDIN else f"{line}: {done.returncode} {done.stderr}"
+        done = run_here(
+            *shlex.split(line), cwd=repo.path, stdin=STDIN if line in READING_STDIN else b""
+        )
+    return (
+        ""
+        if done.returncode in (0, 1) or line in READING_STDIN
+        else f"{line}: {done.returncode} {done.stderr}"
+    )
 
 
 RUN_ROWS = [row for row in ROWS if row not in ("mcp", "hook", "complete", "merge-driver")]
@@ -241,10 +285,15 @@ def test_a_command_does_no_more_than_its_row_says(
         files, started = dict[str, bytes](), set[str]()
         with monkeypatch.context() as patch:
             repo = copies.prepare(row, patch)
-            if number and row.startswith("memory "):  # first with a server that fails, then with one that answers
+            # first with a server that fails, then with one that answers
+            if number and row.startswith("memory "):
                 serve_files(patch)
 
-            def before(files: dict[str, bytes] = files, started: set[str] = started, root: Path = copies.root) -> None:
+            def before(
+                files: dict[str, bytes] = files,
+                started: set[str] = started,
+                root: Path = copies.root,
+            ) -> None:
                 files |= read_files(root)
                 watch(patch, started)
 

@@ -1,4 +1,6 @@
-"""The first hour: what README types first works, and nothing that our own verbs wrote earns a warning."""
+"""The first hour: what README types first works, and nothing that our own verbs wrote earns a
+warning.
+"""
 
 import json
 import re
@@ -21,7 +23,9 @@ def read(repo: GitRepo, name: str) -> dict[str, Any]:
 
 
 def run(repo: GitRepo, *words: str) -> str:
-    """Run a command that has to succeed and has nothing to complain about; return what it prints."""
+    """Run a command that has to succeed and has nothing to complain about; return what it
+    prints.
+    """
     ran = run_here(*words, cwd=repo.path)
     assert (ran.returncode, ran.stderr) == (0, ""), f"{words}: {ran.stdout}{ran.stderr}"
     assert "warning:" not in ran.stdout
@@ -45,7 +49,10 @@ def test_the_lines_of_the_readme_and_the_first_day_give_no_warning(repo: GitRepo
     run(repo, "update", "api", "--step=sprint-2")
     run(repo, "row", "api", "sprint-1", "--status", "done")
     run(repo, "validate", "--strict")
-    assert [row["status"] for row in read(repo, "api")["progress_table"]] == ["complete", "in_progress"]
+    assert [row["status"] for row in read(repo, "api")["progress_table"]] == [
+        "complete",
+        "in_progress",
+    ]
 
     run(repo, "done", "api", "--complete")
     assert "progress_table" not in run(repo, "resume", "api")
@@ -53,7 +60,9 @@ def test_the_lines_of_the_readme_and_the_first_day_give_no_warning(repo: GitRepo
     run(repo, "validate", "--strict")
 
 
-def test_what_stands_for_a_first_action_and_a_first_row_goes_when_a_real_one_comes(repo: GitRepo) -> None:
+def test_what_stands_for_a_first_action_and_a_first_row_goes_when_a_real_one_comes(
+    repo: GitRepo,
+) -> None:
     run(repo, "init")
     run(repo, "update", "a", "--phase=build")
     assert [row["id"] for row in read(repo, "a")["progress_table"]] == ["start"]
@@ -63,14 +72,19 @@ def test_what_stands_for_a_first_action_and_a_first_row_goes_when_a_real_one_com
     run(repo, "row", "a", "Data model", "--status", "doing")
     value = read(repo, "a")
     assert value["next_actions"] == ["Fix the login", "Write the model"]
-    assert value["progress_table"] == [{"id": "data-model", "label": "Data model", "status": "in_progress"}]
+    assert value["progress_table"] == [
+        {"id": "data-model", "label": "Data model", "status": "in_progress"}
+    ]
 
     run(repo, "update", "a", "--step=models")  # the rows are no steps: they stay as they are
     assert len(read(repo, "a")["progress_table"]) == 1
     run(repo, "row", "a", "Data model", "--status=complete")
     assert read(repo, "a")["progress_table"][0]["status"] == "complete"
     refused = run_here("row", "a", "data-model", cwd=repo.path)
-    assert (refused.returncode, "checkpoint row a data-model --status complete" in refused.stdout) == (1, True)
+    assert (
+        refused.returncode,
+        "checkpoint row a data-model --status complete" in refused.stdout,
+    ) == (1, True)
 
     run(repo, "update", "b")
     run(repo, "update", "b", "--step=plan", "--next", "One", "--next=Two", "--next+=Three")
@@ -87,14 +101,19 @@ def test_the_first_action_and_the_first_option_are_number_1_at_every_door(repo: 
     assert "options: 1 eu-west | 2 us-east" in shown
     assert "done: One" in run(repo, "done", "a", "1")
     assert (
-        BY_NAME["checkpoint_done"].run({"name": "a", "action": "1"}, World(str(repo.path), "")).document["done"]
+        BY_NAME["checkpoint_done"]
+        .run({"name": "a", "action": "1"}, World(str(repo.path), ""))
+        .document["done"]
         == "Two"
     )
     assert Checkpoints(repo.path).done("a", "1").action == "Three"
     assert "Which region? eu-west" in run(repo, "decide", "a", "1")
     assert read(repo, "a")["next_actions"] == ["Four"]
 
-    for page in ("docs/skill-checkpoints.md", "plugins/checkpoint-git/skills/checkpoint-git/SKILL.md"):
+    for page in (
+        "docs/skill-checkpoints.md",
+        "plugins/checkpoint-git/skills/checkpoint-git/SKILL.md",
+    ):
         assert "the first is 1" in (ROOT / page).read_text("utf-8"), page
     assert "1" in BY_NAME["checkpoint_done"].takes["action"]["description"]
 
@@ -125,7 +144,12 @@ def test_the_name_of_the_only_checkpoint_may_be_left_out(repo: GitRepo) -> None:
     ]
 
     before = repo.read(".checkpoints/api.checkpoint.json")
-    for words in (["note", "apii"], ["note", "other", "a text"], ["next", "other"], ["resume", "other"]):
+    for words in (
+        ["note", "apii"],
+        ["note", "other", "a text"],
+        ["next", "other"],
+        ["resume", "other"],
+    ):
         run_here(*words, cwd=repo.path)  # the name of another checkpoint, or nearly this one's
     run(repo, "update", "web")
     assert run_here("note", "for one of two", cwd=repo.path).returncode == 2
@@ -136,6 +160,9 @@ def test_work_is_not_complete_by_accident_while_actions_are_left(repo: GitRepo) 
     run(repo, "init")
     run(repo, "update", "api", "--next", "One", "--next", "Two")
     refused = run_here("done", "api", "--complete", cwd=repo.path)
-    assert (refused.returncode, '1 other action would be left: "Two"' in refused.stderr) == (2, True)
+    assert (refused.returncode, '1 other action would be left: "Two"' in refused.stderr) == (
+        2,
+        True,
+    )
     assert len(read(repo, "api")["next_actions"]) == 2
     assert "the status is complete" in run(repo, "done", "api", "--complete", "--force")

@@ -1,8 +1,10 @@
-"""What the version before this one left in a repository works on, is renewed by init, and removed by uninstall.
+"""What the version before this one left in a repository works on, is renewed by init, and removed
+by uninstall.
 
-tests/examples/former has its words: settings, a hook's call lines, agents' commands, a restore point. @PYTHON@ and
-@PACKAGE@ stand for paths, and a command such as "tell prime --format=codex new=1" for the script of that name around
-these words, with the note behind it that says what the file was before.
+tests/examples/former has its words: settings, a hook's call lines, agents' commands, a restore
+point. @PYTHON@ and @PACKAGE@ stand for paths, and a command such as "tell prime --format=codex
+new=1" for the script of that name around these words, with the note behind it that says what the
+file was before.
 """
 
 import json
@@ -26,7 +28,13 @@ SETUP: dict[str, Any] = json.loads((FORMER / "setup.json").read_text())
 PACKAGE = str(Path(checkpoint_git.__file__).parent)
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push", "post-commit", "post-merge", "post-rewrite")
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot", "opencode")
-INIT = ("init", *(word for name in AGENTS for word in ("--agent", name)), "--agent-guard", "--ci", "github")
+INIT = (
+    "init",
+    *(word for name in AGENTS for word in ("--agent", name)),
+    "--agent-guard",
+    "--ci",
+    "github",
+)
 
 BUILD = ".checkpoints/build.checkpoint.json"
 POINT: dict[str, Any] = json.loads((FORMER / "restore-point.json").read_text())
@@ -37,7 +45,15 @@ CALL = {
     "tool_input": {"command": "rm -rf src"},
 }
 _NOTES = re.compile(rb" (folders|new)=\d")
-CACHES = ("branches.json", "history.sqlite", "merges", "primed.json", "sheets.json", "trials.json", "valid.json")
+CACHES = (
+    "branches.json",
+    "history.sqlite",
+    "merges",
+    "primed.json",
+    "sheets.json",
+    "trials.json",
+    "valid.json",
+)
 STATE = ("memory-home", "memory-last", "sessions/default", "backups/x/file", "taking-0123")
 
 
@@ -89,7 +105,9 @@ def expand(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: write_command(item) if key in ("command", "bash") and item != "command" else expand(item)
+        key: write_command(item)
+        if key in ("command", "bash") and item != "command"
+        else expand(item)
         for key, item in value.items()
     }
 
@@ -120,7 +138,11 @@ def read_all_but_git(repo: GitRepo) -> dict[str, tuple[int, bytes]]:
     """The work tree, hooks and attributes."""
     found = take_snapshot(repo.path)
     kept = (".git/hooks", ".git/info")
-    return {path: file for path, file in found.items() if path.startswith(kept) or not path.startswith(".git/")}
+    return {
+        path: file
+        for path, file in found.items()
+        if path.startswith(kept) or not path.startswith(".git/")
+    }
 
 
 def test_init_renews_what_the_former_version_wrote_to_what_it_writes_today(tmp_path: Path) -> None:
@@ -159,7 +181,9 @@ def test_init_removes_the_caches_of_the_former_version_and_keeps_its_state(tmp_p
     for name in (*leftovers.FILES, *STATE):
         repo.write(f".git/checkpoint/{name}", b"\0")
     assert run_here("init", cwd=repo.path).returncode == 0
-    assert [name for name in leftovers.FILES if (repo.path / ".git/checkpoint" / name).exists()] == []
+    assert [
+        name for name in leftovers.FILES if (repo.path / ".git/checkpoint" / name).exists()
+    ] == []
     assert [name for name in STATE if not (repo.path / ".git/checkpoint" / name).exists()] == []
 
 
@@ -220,11 +244,15 @@ DRIVERS = (
     "merge-driver --base -- O A B 7 x.checkpoint.json",
     "merge-driver --narrative newest --merge-schema s.json -- O A B 7 x.checkpoint.json",
 )
-FORGE_CHECKS = "content merge pipeline drift/action-shipped drift/blocker-shipped drift/file-missing"
+FORGE_CHECKS = (
+    "content merge pipeline drift/action-shipped drift/blocker-shipped drift/file-missing"
+)
 
 
 def list_calls(repo: GitRepo) -> list[tuple[str, str]]:
-    """(the words, standard input) of every command that installed files call, in the former version's spelling."""
+    """(the words, standard input) of every command that installed files call, in the former
+    version's spelling.
+    """
     head, none = repo.git("rev-parse", "HEAD"), "0" * 40
     call = json.dumps({**CALL, "cwd": str(repo.path)})
     forge_checks = " ".join(f"--check {name}" for name in FORGE_CHECKS.split())
@@ -244,7 +272,10 @@ def list_calls(repo: GitRepo) -> list[tuple[str, str]]:
         ("validate --strict --format github", ""),
         (f"doctor --all {forge_checks} --format github", ""),
         ("ci verify --base main --head HEAD --format github", ""),
-        ("ci premerge --base main --head HEAD --branch=refs/heads/main --retries 2 --format github", ""),
+        (
+            "ci premerge --base main --head HEAD --branch=refs/heads/main --retries 2 --format github",
+            "",
+        ),
     ]
     told = ("prime", "session stop --block", "session precompact", "session end")
     return [*found, *((f"{words} --format={agent}", call) for agent in AGENTS for words in told)]
@@ -289,10 +320,15 @@ def test_the_scripts_that_installed_files_start_by_their_path_are_there(tmp_path
         if done.returncode or b"Traceback" in done.stderr:
             wrong.append((text, done.returncode, done.stderr[-300:]))
     assert wrong == []
-    assert repo.exit_code("rev-parse", "-q", "--verify", "CHECKPOINT_HEAD") == 0  # the automatic point of `point`
+    # the automatic point of `point`
+    assert repo.exit_code("rev-parse", "-q", "--verify", "CHECKPOINT_HEAD") == 0
 
     ours = {"phase": "ship", "updated_at": "2026-03-02T09:30:00Z"}
-    repo.diverge({BUILD: checkpoint_text()}, {BUILD: checkpoint_text(**ours)}, {BUILD: checkpoint_text(step="two")})
+    repo.diverge(
+        {BUILD: checkpoint_text()},
+        {BUILD: checkpoint_text(**ours)},
+        {BUILD: checkpoint_text(step="two")},
+    )
     env = {**os.environ, "PATH": "/usr/bin:/bin"}
     done = repo.run("git", "merge", "-q", "--no-edit", "right", env=env)
     assert done.returncode == 0, done.stderr

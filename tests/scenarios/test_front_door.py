@@ -1,4 +1,6 @@
-"""What a write or a look answers where something is unusual: nothing is lost, hidden or started over."""
+"""What a write or a look answers where something is unusual: nothing is lost, hidden or started
+over.
+"""
 
 import json
 import shlex
@@ -15,7 +17,12 @@ from tests.support.samples import checkpoint, checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
 BLOCKERS = [{"id": "b1", "description": "No key"}, {"id": "b2", "description": "No region"}]
-WRITES = (["update", "build", "--step=x"], ["note", "build", "x"], ["done", "build"], ["unblock", "build", "b1"])
+WRITES = (
+    ["update", "build", "--step=x"],
+    ["note", "build", "x"],
+    ["done", "build"],
+    ["unblock", "build", "b1"],
+)
 
 
 @pytest.fixture
@@ -50,7 +57,9 @@ def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str, versio
             build.write(PATH, checkpoint_text(blockers=BLOCKERS, project=branch))
         build.commit(branch)
     build.git("merge", "-q", "other", check=False)
-    build.git("update-index", *(["--split-index"] if version == "split" else ["--index-version", version]))
+    build.git(
+        "update-index", *(["--split-index"] if version == "split" else ["--index-version", version])
+    )
     before = build.read(PATH)
     for words in (*WRITES, ["undo", "build"], ["reset", "build"], ["rotate"]):
         assert ask(build, *words)["error"]["hint"] == f"checkpoint resolve {PATH}"
@@ -67,7 +76,9 @@ def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str, versio
         {"superseded": [{"step": "x", "reviewed": "yes"}]},
     ],
 )
-def test_a_value_that_its_readers_would_not_take_is_found(build: GitRepo, changes: dict[str, Any]) -> None:
+def test_a_value_that_its_readers_would_not_take_is_found(
+    build: GitRepo, changes: dict[str, Any]
+) -> None:
     build.write(PATH, json.dumps(checkpoint(**changes)))
     assert codes(ask(build, "validate")) == ["skill/wrong-type"]
 
@@ -80,8 +91,12 @@ def test_a_stamp_leaves_undo_what_it_had(build: GitRepo) -> None:
     assert build.read(PATH) == before
 
 
-def test_of_another_version_that_alone_is_said_and_the_rest_once_it_is_corrected(build: GitRepo) -> None:
-    build.write(PATH, json.dumps(checkpoint(protocol_version="2.0", status="zebra", nextActions=["x"])))
+def test_of_another_version_that_alone_is_said_and_the_rest_once_it_is_corrected(
+    build: GitRepo,
+) -> None:
+    build.write(
+        PATH, json.dumps(checkpoint(protocol_version="2.0", status="zebra", nextActions=["x"]))
+    )
     assert codes(ask(build, "validate")) == ["skill/protocol-version"]
     assert ask(build, "update", "build", "--protocol_version=1.0")["written"]
     assert codes(ask(build, "validate")) == ["skill/unknown-status", "skill/unknown-field"]
@@ -101,7 +116,9 @@ def test_an_item_is_removed_by_its_description(build: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("word", ["--blockers-=", "--decisions-=", "--Blockers-="])
-def test_an_empty_removal_takes_no_list_of_several_items_and_nothing_by_another_name(build: GitRepo, word: str) -> None:
+def test_an_empty_removal_takes_no_list_of_several_items_and_nothing_by_another_name(
+    build: GitRepo, word: str
+) -> None:
     before = build.read(PATH)
     hint = ask(build, "update", "build", word)["error"]["hint"]
     assert build.read(PATH) == before
@@ -127,13 +144,17 @@ def test_what_a_write_removes_is_named_and_undo_brings_it_back(
 ) -> None:
     before = build.read(PATH)
     answer = ask(build, "update", "build", word)
-    assert {where: answer["removed"].get(where) for where in removed or answer["removed"]} == removed
+    assert {
+        where: answer["removed"].get(where) for where in removed or answer["removed"]
+    } == removed
     ask(build, "undo", "build")
     assert build.read(PATH) == before
 
 
 @pytest.mark.parametrize("is_sparse_index", [False, True])
-def test_what_a_sparse_checkout_leaves_out_is_not_started_anew(build: GitRepo, is_sparse_index: bool) -> None:
+def test_what_a_sparse_checkout_leaves_out_is_not_started_anew(
+    build: GitRepo, is_sparse_index: bool
+) -> None:
     build.write("src/a", "a")
     build.commit("two")
     build.git("sparse-checkout", "set", *(["--sparse-index"] if is_sparse_index else []), "src")
@@ -142,7 +163,10 @@ def test_what_a_sparse_checkout_leaves_out_is_not_started_anew(build: GitRepo, i
         assert "git sparse-checkout add .checkpoints" in ran.stdout + ran.stderr
     (build.path / ".checkpoints").mkdir()
     for words in (*WRITES, ["resume", "build"], ["show", "build"], ["undo", "build"]):
-        assert ask(build, *words)["error"]["hint"] == "bring it here: git sparse-checkout add .checkpoints"
+        assert (
+            ask(build, *words)["error"]["hint"]
+            == "bring it here: git sparse-checkout add .checkpoints"
+        )
     with pytest.raises(CheckpointError, match="leaves it out"):
         Checkpoints(build.path).resume("build")
     assert ask(build, "update", "other", "--step=x")["written"]
@@ -150,7 +174,11 @@ def test_what_a_sparse_checkout_leaves_out_is_not_started_anew(build: GitRepo, i
 
 def leaves(value: Any) -> list[Any]:
     if isinstance(value, dict | list):
-        return [leaf for member in (value.values() if isinstance(value, dict) else value) for leaf in leaves(member)]
+        return [
+            leaf
+            for member in (value.values() if isinstance(value, dict) else value)
+            for leaf in leaves(member)
+        ]
     return [value]
 
 
@@ -177,7 +205,9 @@ def leaves(value: Any) -> list[Any]:
         {"own:json": "w"},
     ],
 )
-def test_the_line_for_a_misplaced_field_moves_what_it_says(build: GitRepo, changes: dict[str, Any]) -> None:
+def test_the_line_for_a_misplaced_field_moves_what_it_says(
+    build: GitRepo, changes: dict[str, Any]
+) -> None:
     build.write(PATH, json.dumps(checkpoint(**changes)))
     (hint,) = [
         each["hint"]
@@ -186,7 +216,9 @@ def test_the_line_for_a_misplaced_field_moves_what_it_says(build: GitRepo, chang
     ]
     _, *words = shlex.split(hint.partition(": ")[2])
     assert ask(build, *words)["written"], hint
-    assert not {"skill/unknown-field", "skill/misplaced-operator"}.intersection(codes(ask(build, "validate")))
+    assert not {"skill/unknown-field", "skill/misplaced-operator"}.intersection(
+        codes(ask(build, "validate"))
+    )
     kept = leaves(json.loads(build.read(PATH)))
     assert [leaf for leaf in leaves(changes) if leaf not in kept] == []
 
@@ -250,17 +282,35 @@ def test_git_is_not_asked_for_what_it_never_had(build: GitRepo) -> None:
     for path in (PATH, ".checkpoints/new.checkpoint.json"):
         build.write(path, "{")
     for verb in ("validate", "status", "doctor"):
-        hints = {each["path"]: each["hint"] for each in ask(build, verb)["findings"] if each["code"] == "json/syntax"}
-        assert [f"git checkout HEAD -- {path}" in hint for path, hint in sorted(hints.items())] == [True, False]
+        hints = {
+            each["path"]: each["hint"]
+            for each in ask(build, verb)["findings"]
+            if each["code"] == "json/syntax"
+        }
+        assert [f"git checkout HEAD -- {path}" in hint for path, hint in sorted(hints.items())] == [
+            True,
+            False,
+        ]
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"progress_table": "Zebra"}, {"next_actions": "Zebra"}, {"blockers": ["Zebra"]}, {"pm_refs": "Zebra"}],
+    [
+        {"progress_table": "Zebra"},
+        {"next_actions": "Zebra"},
+        {"blockers": ["Zebra"]},
+        {"pm_refs": "Zebra"},
+    ],
 )
-def test_the_line_for_a_value_of_a_wrong_type_keeps_its_text(build: GitRepo, changes: dict[str, Any]) -> None:
+def test_the_line_for_a_value_of_a_wrong_type_keeps_its_text(
+    build: GitRepo, changes: dict[str, Any]
+) -> None:
     build.write(PATH, json.dumps(checkpoint(**changes)))
-    (hint,) = [each["hint"] for each in ask(build, "validate")["findings"] if each["code"].startswith("skill/")]
+    (hint,) = [
+        each["hint"]
+        for each in ask(build, "validate")["findings"]
+        if each["code"].startswith("skill/")
+    ]
     _, *words = shlex.split(hint.partition(": ")[2])
     assert ask(build, *[word.replace("...", "zebra") for word in words])["written"], hint
     assert "Zebra" in build.read(PATH)

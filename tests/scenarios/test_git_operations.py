@@ -1,4 +1,6 @@
-"""Whatever git calls ours and theirs: merge, rebase, cherry-pick, revert, stash, am, in both directions."""
+"""Whatever git calls ours and theirs: merge, rebase, cherry-pick, revert, stash, am, in both
+directions.
+"""
 
 import json
 import sys
@@ -101,7 +103,15 @@ def apply_mail(repo: GitRepo, ours: str, theirs: str) -> None:
     repo.git("am", "-q", "-3", patch)
 
 
-OPERATIONS = [merge, rebase, rebase_with_patches, cherry_pick, stash_pop, checkout_with_merge, apply_mail]
+OPERATIONS = [
+    merge,
+    rebase,
+    rebase_with_patches,
+    cherry_pick,
+    stash_pop,
+    checkout_with_merge,
+    apply_mail,
+]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -131,7 +141,9 @@ def test_a_merge_computed_without_a_work_tree_is_the_same(diverged: GitRepo) -> 
 
 @pytest.fixture
 def conflicting(repo: GitRepo) -> GitRepo:
-    """Two branches that say different things about where the work stands; left is checked out, and shall be asked."""
+    """Two branches that say different things about where the work stands; left is checked out, and
+    shall be asked.
+    """
     copy_built(build_conflicting, repo.path)
     return repo
 
@@ -172,27 +184,38 @@ def test_a_merge_that_ran_without_the_driver_can_be_run_again(conflicting: GitRe
     assert conflicting.exit_code("merge", "right") == 1
     drive(conflicting, choices=Choices(narrative="conflict"))
     conflicting.git("checkout", "--merge", "--", PATH)
-    assert json.loads(keep_side(conflicting.read(PATH), OURS)) == checkpoint(**BOTH, step="left-step")
+    assert json.loads(keep_side(conflicting.read(PATH), OURS)) == checkpoint(
+        **BOTH, step="left-step"
+    )
 
 
 @pytest.mark.parametrize("narrative", ["auto", "newest"])
-def test_the_newer_head_is_taken_and_the_other_kept_and_told(conflicting: GitRepo, narrative: Any) -> None:
+def test_the_newer_head_is_taken_and_the_other_kept_and_told(
+    conflicting: GitRepo, narrative: Any
+) -> None:
     drive(conflicting, choices=Choices(narrative=narrative))
     told = conflicting.run("git", "merge", "-q", "--no-edit", "right").stderr.decode()
     value = json.loads(conflicting.read(PATH))
     assert value["step"] == "right-step"
     assert [record["step"] for record in value["superseded"]] == ["left-step"]
-    assert "both sides changed step; the newer side's stays, the other's is kept in /superseded" in told
+    assert (
+        "both sides changed step; the newer side's stays, the other's is kept in /superseded"
+        in told
+    )
 
 
-def test_a_rebase_of_several_commits_onto_a_newer_head_keeps_the_last_of_theirs(repo: GitRepo) -> None:
+def test_a_rebase_of_several_commits_onto_a_newer_head_keeps_the_last_of_theirs(
+    repo: GitRepo,
+) -> None:
     drive(repo)
     repo.write(PATH, checkpoint_text())
     repo.commit("base")
     branch_with(repo, "newer", checkpoint_text(step="newer", updated_at="2026-04-01T00:00:00Z"))
     repo.git("checkout", "-q", "-b", "work", "main")
     for day in (1, 2, 3):
-        repo.write(PATH, checkpoint_text(step=f"work-{day}", updated_at=f"2026-03-1{day}T00:00:00Z"))
+        repo.write(
+            PATH, checkpoint_text(step=f"work-{day}", updated_at=f"2026-03-1{day}T00:00:00Z")
+        )
         repo.commit(f"work {day}")
     repo.git("rebase", "-q", "newer")
     value = json.loads(repo.read(PATH))
@@ -202,7 +225,9 @@ def test_a_rebase_of_several_commits_onto_a_newer_head_keeps_the_last_of_theirs(
 
 def test_a_criss_cross_merge_sets_each_head_aside_once(repo: GitRepo) -> None:
     drive(repo)
-    base, left, right = (checkpoint_text(step=at, updated_at=f"2026-03-1{at}T00:00:00Z") for at in "123")
+    base, left, right = (
+        checkpoint_text(step=at, updated_at=f"2026-03-1{at}T00:00:00Z") for at in "123"
+    )
     repo.diverge({PATH: base}, {PATH: left}, {PATH: right})
     tips = repo.git("rev-parse", "left"), repo.git("rev-parse", "right")
     for branch, other in (("left", tips[1]), ("right", tips[0])):
@@ -279,7 +304,9 @@ def test_marker_size_is_the_attributes(conflicting: GitRepo) -> None:
     assert f"{'<' * 12} ours: /step\n" in conflicting.read(PATH)
 
 
-@pytest.mark.parametrize(("python", "package"), [("/nowhere/python", PACKAGE), (sys.executable, "/nowhere")])
+@pytest.mark.parametrize(
+    ("python", "package"), [("/nowhere/python", PACKAGE), (sys.executable, "/nowhere")]
+)
 def test_without_interpreter_or_driver_gits_text_merge_leaves_both_sides(
     conflicting: GitRepo, python: str, package: str
 ) -> None:
@@ -296,7 +323,12 @@ def test_without_interpreter_or_driver_gits_text_merge_leaves_both_sides(
 def test_a_driver_that_crashes_leaves_both_sides(conflicting: GitRepo, tmp_path: Path) -> None:
     broken = tmp_path / "it's 100% broken" / "checkpoint_git"
     broken.mkdir(parents=True)
-    for code in ("raise SystemExit(1)", "import os; os.kill(os.getpid(), 9)", "1/0", "syntax error"):
+    for code in (
+        "raise SystemExit(1)",
+        "import os; os.kill(os.getpid(), 9)",
+        "1/0",
+        "syntax error",
+    ):
         (broken / "driver.py").write_text(code)
         drive(conflicting, package=str(broken))
         assert conflicting.exit_code("merge", "right") == 1

@@ -1,4 +1,6 @@
-"""Every command of every hint runs: with its blanks filled it is no wrong usage, and unfilled it writes nothing."""
+"""Every command of every hint runs: with its blanks filled it is no wrong usage, and unfilled it
+writes nothing.
+"""
 
 import json
 import os
@@ -7,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import UNFILLED, Argument, Argv, Blank, Output, Word, commands_of, write_plain
+from checkpoint_git.core.hint import (
+    UNFILLED,
+    Argument,
+    Argv,
+    Blank,
+    Output,
+    Word,
+    commands_of,
+    write_plain,
+)
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.validate import verb as validate
 from tests.scenarios.test_hints import BLOCKER, HINTS, primer
@@ -69,7 +80,9 @@ def fill(argv: Argv, cwd: Path) -> list[str]:
 
     def write(part: str | Blank | Output) -> str:
         if isinstance(part, Output):
-            return subprocess.run(part.argv, cwd=cwd, check=True, capture_output=True, text=True).stdout.strip()
+            return subprocess.run(
+                part.argv, cwd=cwd, check=True, capture_output=True, text=True
+            ).stdout.strip()
         return "1" if isinstance(part, Blank) else part
 
     def write_argument(word: Argument) -> str:
@@ -91,7 +104,11 @@ def run(words: list[str], cwd: Path) -> tuple[int, str]:
 
 
 def read_all(repo: GitRepo) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in (repo.path / ".checkpoints").rglob("*") if path.is_file()}
+    return {
+        path: path.read_bytes()
+        for path in (repo.path / ".checkpoints").rglob("*")
+        if path.is_file()
+    }
 
 
 def put_back(repo: GitRepo, before: dict[Path, bytes]) -> None:
@@ -105,7 +122,9 @@ def put_back(repo: GitRepo, before: dict[Path, bytes]) -> None:
 
 def test_every_command_of_every_hint_runs_and_stores_no_placeholder(repo: GitRepo) -> None:
     build(repo)
-    commands = list(dict.fromkeys(argv for finding in find(repo) for argv in commands_of(finding.hint)))
+    commands = list(
+        dict.fromkeys(argv for finding in find(repo) for argv in commands_of(finding.hint))
+    )
     assert len(commands) > 80
     before, wrong = read_all(repo), list[tuple[list[str], str]]()
     for argv in commands:
@@ -123,7 +142,11 @@ def test_a_pasted_blank_is_refused_before_anything_is_written(repo: GitRepo) -> 
     build(repo)
     commands = dict.fromkeys(argv for finding in find(repo) for argv in commands_of(finding.hint))
     before, wrong = read_all(repo), list[tuple[list[str], str]]()
-    blanks = [write_plain(argv) for argv in commands if any(UNFILLED in word for word in write_plain(argv))]
+    blanks = [
+        write_plain(argv)
+        for argv in commands
+        if any(UNFILLED in word for word in write_plain(argv))
+    ]
     assert len(blanks) > 20
     for words in blanks:
         code, said = run(words, repo.path)
@@ -155,6 +178,10 @@ def test_no_verb_of_another_protocol_stores_a_placeholder(repo: GitRepo) -> None
     before, wrong = take_snapshot(repo.path), list[tuple[str, int, str]]()
     for line in _PLACEHOLDERS:
         ran = run_here(*line.split(), cwd=repo.path)
-        if ran.returncode != 2 or '"..." is a placeholder' not in ran.stderr or take_snapshot(repo.path) != before:
+        if (
+            ran.returncode != 2
+            or '"..." is a placeholder' not in ran.stderr
+            or take_snapshot(repo.path) != before
+        ):
             wrong.append((line, ran.returncode, ran.stdout + ran.stderr))
     assert wrong == []

@@ -1,4 +1,6 @@
-"""Every hint of a checkpoint's findings, followed to the letter in a shell: afterwards the finding is gone."""
+"""Every hint of a checkpoint's findings, followed to the letter in a shell: afterwards the finding
+is gone.
+"""
 
 import inspect
 import json
@@ -26,9 +28,9 @@ DECISIONS = [f"decision {number}" for number in range(25)]
 
 
 class Hint(NamedTuple):
-    """make: fields of the checkpoint that bring the finding, or a function that does. where: of the finding, "" for
-    any. answer: what the user writes for "..." in the command, or in place of an answer on a terminal (--take ours);
-    None: it works as it is printed; WORDS: there is no command.
+    """make: fields of the checkpoint that bring the finding, or a function that does. where: of the
+    finding, "" for any. answer: what the user writes for "..." in the command, or in place of an
+    answer on a terminal (--take ours); None: it works as it is printed; WORDS: there is no command.
     """
 
     code: str
@@ -55,7 +57,13 @@ def commit(repo: GitRepo, **changes: Any) -> None:
 
 
 def primer(*files: str) -> dict[str, Any]:
-    return {"context_primer": {"key_decisions": ["x"], "generated_files": list(files), "user_preferences": []}}
+    return {
+        "context_primer": {
+            "key_decisions": ["x"],
+            "generated_files": list(files),
+            "user_preferences": [],
+        }
+    }
 
 
 def committed(**changes: Any) -> Callable[[GitRepo], None]:
@@ -64,7 +72,10 @@ def committed(**changes: Any) -> Callable[[GitRepo], None]:
 
 def blocked(**changes: Any) -> dict[str, Any]:
     """Work that a merged pull request unblocks."""
-    return {"status": "blocked", "blockers": [{**BLOCKER, "proposed_resolution": "PR #340", **changes}]}
+    return {
+        "status": "blocked",
+        "blockers": [{**BLOCKER, "proposed_resolution": "PR #340", **changes}],
+    }
 
 
 def then(*words: str, **changes: Any) -> Callable[[GitRepo], None]:
@@ -112,7 +123,11 @@ def markers(repo: GitRepo) -> None:
 
 def stash(repo: GitRepo) -> None:
     commit(repo)
-    for project, words in (("theirs", "stash -q"), ("ours", "commit -qam ours"), ("", "stash pop -q")):
+    for project, words in (
+        ("theirs", "stash -q"),
+        ("ours", "commit -qam ours"),
+        ("", "stash pop -q"),
+    ):
         if project:
             write(repo, project=project)
         repo.git(*words.split(), check=False)
@@ -202,7 +217,10 @@ HINTS = [
     Hint("skill/file-name", {"skill": "other"}),
     Hint("skill/updated-before-created", {"updated_at": "2026-02-01T00:00:00Z"}),
     Hint("skill/updated-in-future", {"updated_at": "2099-01-01T00:00:00Z"}),
-    Hint("skill/updated-in-future", {"created_at": "2098-01-01T00:00:00Z", "updated_at": "2099-01-01T00:00:00Z"}),
+    Hint(
+        "skill/updated-in-future",
+        {"created_at": "2098-01-01T00:00:00Z", "updated_at": "2099-01-01T00:00:00Z"},
+    ),
     Hint("skill/timestamp", {"created_at": "2026-03-01"}),
     Hint("skill/timestamp", {"created_at": "2026-03-01T08:00:00"}),
     Hint("skill/timestamp", {"created_at": "2026-02-29T00:00:00Z"}, "2026-02-28T00:00:00Z"),
@@ -211,10 +229,14 @@ HINTS = [
     Hint("skill/unclear-timestamp", {"verified_at": "soon"}, ISO),
     Hint("skill/unclear-timestamp", {"recently_done": [{"text": "x", "at": "2026-03-01"}]}),
     Hint("skill/offset-timestamp", {"created_at": "2026-03-01T10:00:00.25+02:00"}),
-    Hint("skill/offset-timestamp", {"blockers": [{**BLOCKER, "resolved_at": "2026-03-02T09:30:00+02:00"}]}),
+    Hint(
+        "skill/offset-timestamp",
+        {"blockers": [{**BLOCKER, "resolved_at": "2026-03-02T09:30:00+02:00"}]},
+    ),
     Hint("skill/relative-project-dir", {"project_dir": "app"}),
     Hint(
-        "skill/file-too-big", {"skill_state": {"merged_prs": [{"number": at, "title": "x" * 99} for at in range(400)]}}
+        "skill/file-too-big",
+        {"skill_state": {"merged_prs": [{"number": at, "title": "x" * 99} for at in range(400)]}},
     ),
     Hint("skill/file-too-big", {"skill_state": {"notes": ["x" * 99] * 400}}, WORDS),
     Hint("skill/summary-too-long", {"progress_summary": "x " * 900}, "short"),
@@ -225,7 +247,11 @@ HINTS = [
     Hint("skill/row-id-twice", {"progress_table": [ROW, ROW]}, "b"),
     Hint("skill/next-actions-empty", {"next_actions": []}, "Write it's page"),
     Hint("skill/next-actions-empty", {"next_actions": ...}, "Write"),
-    Hint("skill/no-progress-table", {"progress_table": [], "recently_done": [{"text": "x", "at": ISO}]}, "one"),
+    Hint(
+        "skill/no-progress-table",
+        {"progress_table": [], "recently_done": [{"text": "x", "at": ISO}]},
+        "one",
+    ),
     Hint("skill/no-context-primer", {"context_primer": {}}, "SQLite"),
     Hint("skill/action-shape", {"next_actions": [" "]}, "Write"),
     Hint("skill/action-shape", {"next_actions": ["a", {"text": " "}]}, "Write"),
@@ -266,13 +292,24 @@ HINTS = [
     Hint("skill/action-shape", {"next_actions": [{}]}, "Write"),
     Hint("skill/action-shape", {"next_actions": [{"text": "a", "done_when": 7}]}),
     Hint("skill/action-shape", {"next_actions": [{"text": "a", "done_when_merged": "#12"}]}),
-    Hint("skill/action-shape", {"next_actions": [{"text": "a", "done_when_merged": ["#12", 7]}]}, "#13"),
+    Hint(
+        "skill/action-shape",
+        {"next_actions": [{"text": "a", "done_when_merged": ["#12", 7]}]},
+        "#13",
+    ),
     Hint(
         "drift/action-done",
-        {"next_actions": ["A", "B"], "recently_done": [{"text": "A", "at": "2026-03-01T09:00:00Z"}]},
+        {
+            "next_actions": ["A", "B"],
+            "recently_done": [{"text": "A", "at": "2026-03-01T09:00:00Z"}],
+        },
     ),
     Hint("skill/action-never-done", {"next_actions": [{"text": "a", "done_when_merged": []}]}),
-    Hint("skill/action-never-done", {"next_actions": [{"text": "a", "done_when_merged": ["ABC-12"]}]}, "#13"),
+    Hint(
+        "skill/action-never-done",
+        {"next_actions": [{"text": "a", "done_when_merged": ["ABC-12"]}]},
+        "#13",
+    ),
     Hint("skill/wrong-type", {"step": 7}, "two"),
     Hint("skill/wrong-type", {"next_actions": "Write"}),
     Hint("skill/wrong-type", {"blockers": "none"}, "b1"),
@@ -287,9 +324,13 @@ HINTS = [
     Hint("drift/stale-in-progress", committed(), "Half of it works."),
     Hint("drift/stale-blocked", committed(status="blocked", blockers=[BLOCKER]), answer="yes"),
     Hint("drift/stale-blocked", committed(status="blocked", blockers=[])),
-    Hint("drift/complete-but-moving", then("echo x >> docs/plan.md; git commit -qam more", status="complete")),
     Hint(
-        "drift/file-missing", then('git mv "lib/it\'s.py" lib/new.py; git commit -qm mv', **primer("lib/it's.py (new)"))
+        "drift/complete-but-moving",
+        then("echo x >> docs/plan.md; git commit -qam more", status="complete"),
+    ),
+    Hint(
+        "drift/file-missing",
+        then('git mv "lib/it\'s.py" lib/new.py; git commit -qm mv', **primer("lib/it's.py (new)")),
     ),
     Hint(
         "drift/file-missing",
@@ -303,7 +344,10 @@ HINTS = [
         then("mkdir src; git mv lib/* src/new.py; git commit -qm mv", **primer("lib/{it's,no}.py")),
         "src/new.py",
     ),
-    Hint("drift/file-missing", then("git mv lib src && git commit -qm mv", **primer("lib/it's.py", "src/it's.py"))),
+    Hint(
+        "drift/file-missing",
+        then("git mv lib src && git commit -qm mv", **primer("lib/it's.py", "src/it's.py")),
+    ),
     Hint(
         "drift/file-missing",
         then(
@@ -311,29 +355,59 @@ HINTS = [
             **primer("docs/plan.md (v1)"),
         ),
     ),
-    Hint("drift/file-missing", then('git mv docs/plan.md "the plan"; git commit -qm mv', **primer("docs/plan.md"))),
-    Hint("drift/file-missing", then("git rm -q lib/*; git commit -qm rm", **primer("docs/plan.md", "lib/it's.py"))),
+    Hint(
+        "drift/file-missing",
+        then('git mv docs/plan.md "the plan"; git commit -qm mv', **primer("docs/plan.md")),
+    ),
+    Hint(
+        "drift/file-missing",
+        then("git rm -q lib/*; git commit -qm rm", **primer("docs/plan.md", "lib/it's.py")),
+    ),
     Hint("drift/file-missing", then("rm lib/*", **primer("lib/it's.py"))),
     Hint("drift/file-missing", then("echo dist > .gitignore", **primer("dist/$(touch x).js"))),
     Hint("drift/file-missing", committed(**primer("docs/{a,b}.md"))),
     Hint("drift/file-missing", committed(**primer("plan.md (v1)"))),
     Hint("drift/file-missing", committed(**primer("/etc/x"))),
     Hint("drift/file-uncommitted", then('touch "lib/a b.py"', **primer("lib/a b.py"))),
-    Hint("drift/file-changed", then("echo x >> docs/plan.md; git commit -qam more", **primer("docs/plan.md"))),
+    Hint(
+        "drift/file-changed",
+        then("echo x >> docs/plan.md; git commit -qam more", **primer("docs/plan.md")),
+    ),
     Hint("drift/action-shipped", committed(next_actions=["Merge #340", "Write"])),
     Hint("drift/action-shipped", committed(next_actions=["Merge #340"]), "Write"),
-    Hint("drift/action-shipped", committed(next_actions=["Write", {"text": "Go", "done_when_merged": ["#340"]}])),
-    Hint("drift/action-shipped", committed(next_actions=["After #340 lands, tell Ada's team", "Write"])),
-    Hint("drift/action-shipped", committed(next_actions=["After #340 lands, tell Ada's team"]), "Tell Ada"),
+    Hint(
+        "drift/action-shipped",
+        committed(next_actions=["Write", {"text": "Go", "done_when_merged": ["#340"]}]),
+    ),
+    Hint(
+        "drift/action-shipped",
+        committed(next_actions=["After #340 lands, tell Ada's team", "Write"]),
+    ),
+    Hint(
+        "drift/action-shipped",
+        committed(next_actions=["After #340 lands, tell Ada's team"]),
+        "Tell Ada",
+    ),
     Hint("drift/action-shipped", committed(next_actions=["Write", 'Do #340 \u2014 "$(touch x)"'])),
-    Hint("drift/blocker-shipped", committed(blockers=[{**BLOCKER, "proposed_resolution": "Fixed by #340"}]), "Yes"),
-    Hint("drift/blocker-shipped", committed(blockers=[{**BLOCKER, "proposed_resolution": "#340 or #1"}]), "Yes"),
+    Hint(
+        "drift/blocker-shipped",
+        committed(blockers=[{**BLOCKER, "proposed_resolution": "Fixed by #340"}]),
+        "Yes",
+    ),
+    Hint(
+        "drift/blocker-shipped",
+        committed(blockers=[{**BLOCKER, "proposed_resolution": "#340 or #1"}]),
+        "Yes",
+    ),
     Hint("drift/blocker-shipped", committed(**blocked(needs="external_dep"))),
     Hint("drift/blocker-shipped", committed(depends_on="#340")),
     Hint("drift/history-partial", shallow),
     Hint("drift/commit-unknown", committed(verified_for_sha="deadbeef" * 5), "HEAD"),
     Hint("content/unreviewed", committed(superseded=[{"step": "x"}])),
-    Hint("content/rotation-due", committed(skill_state={"merged_prs": [{"number": at} for at in range(60)]})),
+    Hint(
+        "content/rotation-due",
+        committed(skill_state={"merged_prs": [{"number": at} for at in range(60)]}),
+    ),
     Hint("content/not-read", raw(".checkpoints/My notes.Checkpoint.JSON", "{}")),
     Hint("merge/unresolved", conflict, "--take ours"),
     Hint("merge/unresolved", markers, "--take ours"),
@@ -348,7 +422,10 @@ HINTS = [
     Hint("git/unmerged", removed, "--take ours"),
     # tools/merges/checks.py
     Hint("merge/lost-entry", harmed(next_actions=["Write", "main"])),
-    Hint("merge/duplicated", harmed(next_actions=["Write", "main", "other"], progress_table=[ROW, ROW])),
+    Hint(
+        "merge/duplicated",
+        harmed(next_actions=["Write", "main", "other"], progress_table=[ROW, ROW]),
+    ),
     Hint("upstream/behind", pulling()),
     Hint("upstream/diverged", pulling("tidepool")),
     Hint("upstream/uncommitted", pulling("ours", is_committed=False), "mine"),
@@ -369,9 +446,12 @@ def name(hint: Hint) -> str:
 def test_every_finding_of_a_checkpoint_has_a_row() -> None:
     codes = {each.code for each in collect_checks(checks)} - {"schema"}
     codes |= {
-        code for room in (rules, shape) for code in re.findall(r'"((?:skill/|layout)[a-z-]*)"', inspect.getsource(room))
+        code
+        for room in (rules, shape)
+        for code in re.findall(r'"((?:skill/|layout)[a-z-]*)"', inspect.getsource(room))
     }
-    assert codes - {hint.code for hint in HINTS} == {"skill/shape"}  # no rule of the schema brings that today
+    # no rule of the schema brings that today
+    assert codes - {hint.code for hint in HINTS} == {"skill/shape"}
 
 
 @pytest.mark.parametrize("hint", HINTS, ids=map(name, HINTS))
@@ -411,13 +491,21 @@ def test_work_goes_on_once_its_merged_blocker_is_settled(repo: GitRepo, needs: s
 
 def list_findings(repo: GitRepo) -> list[dict[str, Any]]:
     """What the doctor says."""
-    found: list[dict[str, Any]] = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)["findings"]
+    found: list[dict[str, Any]] = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)[
+        "findings"
+    ]
     return found
 
 
 def find(repo: GitRepo, hint: Hint) -> list[dict[str, Any]]:
     """The findings of that code, without the numbers of lines."""
-    is_rule = isinstance(hint.make, dict) or hint.code.split("/")[0] in ("file", "json") or hint.code == "git/unmerged"
-    ran = run_here(*(("validate",) if is_rule else ("doctor", "--check", hint.code)), "--json", cwd=repo.path)
+    is_rule = (
+        isinstance(hint.make, dict)
+        or hint.code.split("/")[0] in ("file", "json")
+        or hint.code == "git/unmerged"
+    )
+    ran = run_here(
+        *(("validate",) if is_rule else ("doctor", "--check", hint.code)), "--json", cwd=repo.path
+    )
     every = [{**each, "line": 0, "column": 0} for each in json.loads(ran.stdout)["findings"]]
     return [each for each in every if each["code"] == hint.code]

@@ -1,4 +1,6 @@
-"""Hooks that another tool manages, with the real tool (lefthook, husky, prek), or that git's configuration names."""
+"""Hooks that another tool manages, with the real tool (lefthook, husky, prek), or that git's
+configuration names.
+"""
 
 import json
 import os
@@ -29,7 +31,10 @@ Start = Callable[..., None]
 @pytest.fixture
 def start(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Start:
     """Starts a manager in the repository; `checkpoint` is on PATH too."""
-    programs = install_packages("hook-managers", "node_modules/.bin/lefthook", *PACKAGES) / "node_modules/.bin"
+    programs = (
+        install_packages("hook-managers", "node_modules/.bin/lefthook", *PACKAGES)
+        / "node_modules/.bin"
+    )
     monkeypatch.setenv("PATH", f"{programs}:{BIN}:{os.environ['PATH']}")
 
     def run(*words: str) -> None:
@@ -47,11 +52,20 @@ def checkpoint(repo: GitRepo, *words: str) -> str:
 def find_unreached(repo: GitRepo) -> str:
     """What the doctor says of hooks, with its hint, "" where it has nothing to say."""
     findings = json.loads(checkpoint(repo, "doctor", "--check", "hooks", "--json"))["findings"]
-    return next((f"{one['message']}; {one['hint']}" for one in findings if one["code"] == "hooks/unreachable"), "")
+    return next(
+        (
+            f"{one['message']}; {one['hint']}"
+            for one in findings
+            if one["code"] == "hooks/unreachable"
+        ),
+        "",
+    )
 
 
 def expect_both_at_work(repo: GitRepo, *theirs: str) -> None:
-    """An invalid checkpoint is neither committed nor pushed, and the manager's own jobs (of these hooks) still run."""
+    """An invalid checkpoint is neither committed nor pushed, and the manager's own jobs (of these
+    hooks) still run.
+    """
     assert find_unreached(repo) == ""
     repo.commit("set up")
     bare = GitRepo.create(repo.path.parent / "hub.git", "--bare")
@@ -72,17 +86,28 @@ def expect_both_at_work(repo: GitRepo, *theirs: str) -> None:
 def follow_recipes(repo: GitRepo, config: str) -> None:
     """Does with lefthook's configuration what the doctor says, as often as it says something."""
     for _ in STOPPING:
-        found = re.search(r"add it to lefthook\.yml, jobs of ([\w-]+): (- \{.*\})", find_unreached(repo))
+        found = re.search(
+            r"add it to lefthook\.yml, jobs of ([\w-]+): (- \{.*\})", find_unreached(repo)
+        )
         assert found
         text = repo.read(config)
-        repo.write(config, text.replace(f"{found[1]}:\n  jobs:\n", f"{found[1]}:\n  jobs:\n    {found[2]}\n"))
+        repo.write(
+            config,
+            text.replace(f"{found[1]}:\n  jobs:\n", f"{found[1]}:\n  jobs:\n    {found[2]}\n"),
+        )
 
 
-@pytest.mark.parametrize("config", ["lefthook.yml", pytest.param(".lefthook.yaml", marks=pytest.mark.deep)])
-def test_lefthook_runs_ours_once_its_configuration_does(repo: GitRepo, start: Start, config: str) -> None:
+@pytest.mark.parametrize(
+    "config", ["lefthook.yml", pytest.param(".lefthook.yaml", marks=pytest.mark.deep)]
+)
+def test_lefthook_runs_ours_once_its_configuration_does(
+    repo: GitRepo, start: Start, config: str
+) -> None:
     repo.write(config, JOBS)
     start("lefthook", "install")
-    assert 'lefthook.yml, jobs of pre-push: - {run: "checkpoint hook pre-push {0}"' in checkpoint(repo, "init")
+    assert 'lefthook.yml, jobs of pre-push: - {run: "checkpoint hook pre-push {0}"' in checkpoint(
+        repo, "init"
+    )
     follow_recipes(repo, config)
     expect_both_at_work(repo, *STOPPING)
     assert "lefthook" not in checkpoint(repo, "init")
@@ -136,7 +161,9 @@ def configure(repo: GitRepo, *names: str) -> None:
 
 
 @needs_git(2, 54, feature="a hook in git's configuration")
-def test_a_hook_in_gits_configuration_counts_and_is_not_doubled(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hook_in_gits_configuration_counts_and_is_not_doubled(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
     configure(repo, *STOPPING)
     checkpoint(repo, "init")
@@ -155,7 +182,9 @@ def test_a_configured_hook_that_is_turned_off_does_not_count(repo: GitRepo) -> N
     assert "pre-push (not there)" in find_unreached(repo)
 
 
-@pytest.mark.skipif(needs_git(2, 54, feature="").args[0] is False, reason="this git has hooks in its configuration")
+@pytest.mark.skipif(
+    needs_git(2, 54, feature="").args[0] is False, reason="this git has hooks in its configuration"
+)
 def test_an_older_git_does_not_run_what_its_configuration_names(repo: GitRepo) -> None:
     configure(repo, *STOPPING)
     checkpoint(repo, "init")
@@ -168,11 +197,15 @@ NEEDS_HOOKS_IN_CONFIGURATION = needs_git(2, 54, feature="a hook in git's configu
 def list_own_files(repo: GitRepo) -> list[str]:
     """The hook files that are ours."""
     files = (repo.path / ".git/hooks").iterdir()
-    return sorted(path.name for path in files if path.is_file() and b"checkpoint-git" in path.read_bytes())
+    return sorted(
+        path.name for path in files if path.is_file() and b"checkpoint-git" in path.read_bytes()
+    )
 
 
 @NEEDS_HOOKS_IN_CONFIGURATION
-def test_hooks_in_gits_configuration_run_beside_others_without_a_file_of_ours(repo: GitRepo) -> None:
+def test_hooks_in_gits_configuration_run_beside_others_without_a_file_of_ours(
+    repo: GitRepo,
+) -> None:
     before = take_snapshot(repo.path)
     checkpoint(repo, "init", "--hooks", "config")
     assert list_own_files(repo) == []
@@ -201,7 +234,9 @@ def test_hooks_go_from_files_to_the_configuration_and_back(repo: GitRepo) -> Non
 
 
 @NEEDS_HOOKS_IN_CONFIGURATION
-def test_a_clone_whose_hooks_are_elsewhere_is_offered_those_of_the_configuration(repo: GitRepo) -> None:
+def test_a_clone_whose_hooks_are_elsewhere_is_offered_those_of_the_configuration(
+    repo: GitRepo,
+) -> None:
     repo.git("config", "core.hooksPath", "/nonexistent/hooks")
     assert "or without hook files: checkpoint init --hooks config" in checkpoint(repo, "init")
     checkpoint(repo, "init", "--hooks", "config")
@@ -209,14 +244,20 @@ def test_a_clone_whose_hooks_are_elsewhere_is_offered_those_of_the_configuration
 
 
 @NEEDS_HOOKS_IN_CONFIGURATION
-def test_a_script_that_nobody_can_extend_is_offered_those_of_the_configuration(repo: GitRepo) -> None:
+def test_a_script_that_nobody_can_extend_is_offered_those_of_the_configuration(
+    repo: GitRepo,
+) -> None:
     repo.write(".git/hooks/pre-commit", "#!/usr/bin/env python3\n").chmod(0o755)
     assert "or without hook files: checkpoint init --hooks config" in checkpoint(repo, "init")
 
 
 @NEEDS_HOOKS_IN_CONFIGURATION
-@pytest.mark.parametrize("words", [("command", "true"), ("event", "post-commit"), ("enabled", "false")])
-def test_a_changed_hook_of_ours_in_the_configuration_is_found(repo: GitRepo, words: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    "words", [("command", "true"), ("event", "post-commit"), ("enabled", "false")]
+)
+def test_a_changed_hook_of_ours_in_the_configuration_is_found(
+    repo: GitRepo, words: tuple[str, str]
+) -> None:
     checkpoint(repo, "init", "--hooks", "config")
     repo.git("config", "core.hooksPath", "/nonexistent/hooks")
     repo.git("config", f"hook.checkpoint-git-pre-push.{words[0]}", words[1])
@@ -237,13 +278,19 @@ def test_a_bare_repository_checks_pushes_from_its_configuration(repo: GitRepo) -
     assert refused.returncode != 0
     assert b"invalid status" in refused.stderr
     checkpoint(bare, "uninstall")
-    assert {name: bytes_of for name, bytes_of in take_snapshot(bare.path).items() if "objects" not in name} == {
-        name: bytes_of for name, bytes_of in before.items() if "objects" not in name
-    }
+    assert {
+        name: bytes_of
+        for name, bytes_of in take_snapshot(bare.path).items()
+        if "objects" not in name
+    } == {name: bytes_of for name, bytes_of in before.items() if "objects" not in name}
 
 
-@pytest.mark.skipif(NEEDS_HOOKS_IN_CONFIGURATION.args[0] is False, reason="this git has hooks in its configuration")
-def test_an_older_git_is_named_with_the_one_that_has_hooks_in_its_configuration(repo: GitRepo) -> None:
+@pytest.mark.skipif(
+    NEEDS_HOOKS_IN_CONFIGURATION.args[0] is False, reason="this git has hooks in its configuration"
+)
+def test_an_older_git_is_named_with_the_one_that_has_hooks_in_its_configuration(
+    repo: GitRepo,
+) -> None:
     done = run_here("init", "--hooks", "config", cwd=repo.path)
     assert (done.returncode, "install git 2.54 or newer" in done.stderr) == (2, True)
     assert not (repo.path / ".checkpoints").exists()

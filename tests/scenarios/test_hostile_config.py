@@ -1,4 +1,6 @@
-"""A repository that was unpacked with its .git: what reads starts no program that the configuration names."""
+"""A repository that was unpacked with its .git: what reads starts no program that the configuration
+names.
+"""
 
 from pathlib import Path
 
@@ -8,17 +10,56 @@ from tests.support.repos import GitRepo
 
 PIPELINE = "--base .claude/checkpoints --ticket-id OMN-2144 --run-id a1b2c3d4"
 READING = (
-    *("status", "status --short", "next", "prime", "show", "show build", "log", "log build", "resume build"),
-    *("validate", "validate --staged", "validate --rev HEAD", "diff", "diff build", "report -o -", "report"),
-    *("audit", "audit HEAD~2..HEAD", "ci verify --base HEAD~1", "audit explain HEAD~1", "schema", "schema skill"),
-    *("restore-point list", "restore-point verify latest", "workflow status", "workflow resume", "workflow validate"),
+    *(
+        "status",
+        "status --short",
+        "next",
+        "prime",
+        "show",
+        "show build",
+        "log",
+        "log build",
+        "resume build",
+    ),
+    *(
+        "validate",
+        "validate --staged",
+        "validate --rev HEAD",
+        "diff",
+        "diff build",
+        "report -o -",
+        "report",
+    ),
+    *(
+        "audit",
+        "audit HEAD~2..HEAD",
+        "ci verify --base HEAD~1",
+        "audit explain HEAD~1",
+        "schema",
+        "schema skill",
+    ),
+    *(
+        "restore-point list",
+        "restore-point verify latest",
+        "workflow status",
+        "workflow resume",
+        "workflow validate",
+    ),
     *(f"pipeline {verb} {PIPELINE} --repo ." for verb in ("list", "validate", "resume")),
-    *("sync --status", "resolve --dry-run", "rotate --dry-run", "init --dry-run", "uninstall --dry-run"),
+    *(
+        "sync --status",
+        "resolve --dry-run",
+        "rotate --dry-run",
+        "init --dry-run",
+        "uninstall --dry-run",
+    ),
     *("completion bash", "doctor --list"),
 )
 
 
-def test_what_reads_starts_nothing_that_the_configuration_names(repo: GitRepo, tmp_path: Path) -> None:
+def test_what_reads_starts_nothing_that_the_configuration_names(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     make_hostile(repo, tmp_path / "marks")
     started, failed = {}, {}
     for verb in READING:
@@ -40,10 +81,14 @@ def test_the_doctor_starts_the_driver_and_the_hooks_that_it_tries_and_nothing_el
     run_here("doctor", cwd=repo.path)
     started = take_marks(tmp_path / "marks")
     assert "merge.checkpoint.driver" in started
-    assert [one for one in started if one != "merge.checkpoint.driver" and not one.startswith("hook.")] == []
+    assert [
+        one for one in started if one != "merge.checkpoint.driver" and not one.startswith("hook.")
+    ] == []
 
 
-def test_what_reads_does_not_fetch_what_a_partial_clone_lacks(repo: GitRepo, tmp_path: Path) -> None:
+def test_what_reads_does_not_fetch_what_a_partial_clone_lacks(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     make_hostile(repo, tmp_path / "marks")
     repo.git("config", "remote.origin.promisor", "true")
     repo.git("config", "extensions.partialClone", "origin")

@@ -1,4 +1,6 @@
-"""init --agent in repositories that have agent files, hooks and CI already; every hook is run as an agent runs it."""
+"""init --agent in repositories that have agent files, hooks and CI already; every hook is run as an
+agent runs it.
+"""
 
 import json
 import os
@@ -35,7 +37,9 @@ def _lived_in(repo: GitRepo) -> None:
     repo.write(".codex/hooks.json", THEIR_HOOKS % "SessionStart")
     repo.write(".codex/config.toml", 'model = "x"\n')
     repo.write(".gemini/settings.json", '\ufeff{\n\t"mcpServers": {},\n\t"hooks": {}\n}\n')
-    repo.write(".cursor/hooks.json", '{"version": 1, "hooks": {"stop": [{"command": "./theirs.sh"}]}}')
+    repo.write(
+        ".cursor/hooks.json", '{"version": 1, "hooks": {"stop": [{"command": "./theirs.sh"}]}}'
+    )
     repo.write(".cursor/rules/style.mdc", "---\nalwaysApply: true\n---\n")
     repo.write(".github/workflows/ci.yml", "on: push\n")
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n").chmod(0o755)
@@ -94,14 +98,18 @@ def find_command(repo: GitRepo, agent: AgentName, moment: Moment) -> str:
     """The command of ours that the agent's settings hold for a moment."""
     hooks = TABLE[agent].hooks
     assert hooks is not None
-    entries = json.loads((repo.path / hooks.path).read_text("utf-8-sig"))["hooks"][hooks.events[moment]]
+    entries = json.loads((repo.path / hooks.path).read_text("utf-8-sig"))["hooks"][
+        hooks.events[moment]
+    ]
     found = [hook for entry in entries for hook in entry.get("hooks", [entry])]
     return next(str(hook[hooks.script]) for hook in found if "checkpoint-git" in hook[hooks.script])
 
 
-def run_hook(repo: GitRepo, command: str, stdin: bytes, **env: str) -> "subprocess.CompletedProcess[bytes]":
-    """The command as an agent runs it: by a shell, in the work tree, JSON on stdin. It is in the pipe from the start:
-    on a busy machine this process could come too late with it.
+def run_hook(
+    repo: GitRepo, command: str, stdin: bytes, **env: str
+) -> "subprocess.CompletedProcess[bytes]":
+    """The command as an agent runs it: by a shell, in the work tree, JSON on stdin. It is in the
+    pipe from the start: on a busy machine this process could come too late with it.
     """
     read, write = os.pipe()
     assert os.write(write, stdin) == len(stdin)
@@ -109,7 +117,12 @@ def run_hook(repo: GitRepo, command: str, stdin: bytes, **env: str) -> "subproce
     with open(read, "rb") as pipe:
         words = ["sh", "-c", command]
         return subprocess.run(
-            words, cwd=repo.path, stdin=pipe, capture_output=True, env={**os.environ, **env}, timeout=60
+            words,
+            cwd=repo.path,
+            stdin=pipe,
+            capture_output=True,
+            env={**os.environ, **env},
+            timeout=60,
         )
 
 
@@ -179,7 +192,11 @@ def test_in_a_monorepo_agents_are_set_up_beside_the_checkpoints_around(repo: Git
     before = take_snapshot(repo.path)
     web = GitRepo(repo.path / "packages/web")
     steps = {step["what"]: step["deed"] for step in init(web, "--agent=auto")}
-    assert steps["packages/web/.cursor/hooks.json"] == steps["packages/web/.claude/settings.json"] == "add"
+    assert (
+        steps["packages/web/.cursor/hooks.json"]
+        == steps["packages/web/.claude/settings.json"]
+        == "add"
+    )
     assert not (repo.path / ".claude").exists()
     assert b"RESUMING: build" in run_hook(web, find_command(web, "claude", "prime"), b"{}").stdout
     assert {step["deed"] for step in init(web, "--agent=auto")} == {"keep"}
@@ -194,7 +211,11 @@ def test_without_a_sign_of_an_agent_auto_says_so(repo: GitRepo) -> None:
 
 def test_without_the_option_no_agent_is_set_up(repo: GitRepo) -> None:
     _lived_in(repo)
-    paths = {path for path in take_snapshot(repo.path) if path.startswith((".claude", ".cursor", ".gemini", ".codex"))}
+    paths = {
+        path
+        for path in take_snapshot(repo.path)
+        if path.startswith((".claude", ".cursor", ".gemini", ".codex"))
+    }
     init(repo)
     assert not [path for path in take_snapshot(repo.path) if path.startswith((".claude", ".cur", ".gem", ".cod", ".ag"))
                 and path not in paths]  # fmt: skip
@@ -222,13 +243,18 @@ def test_a_file_that_a_sparse_checkout_leaves_out_is_not_made_anew(repo: GitRepo
     steps = {step["what"]: step for step in init(repo, "--agent=claude")}
     assert steps[".claude/settings.json"]["deed"] == "skip"
     assert "not checked out" in steps[".claude/settings.json"]["text"]
-    assert steps[".claude/settings.json"]["commands"] == [["git", "sparse-checkout", "add", ".claude"]]
+    assert steps[".claude/settings.json"]["commands"] == [
+        ["git", "sparse-checkout", "add", ".claude"]
+    ]
     assert not (repo.path / ".claude/settings.json").exists()
 
 
 def test_a_dry_run_writes_nothing(repo: GitRepo) -> None:
     before = take_snapshot(repo.path)
-    assert "would add: .claude/settings.json" in run_here("init", "--agent=claude", "--dry-run", cwd=repo.path).stdout
+    assert (
+        "would add: .claude/settings.json"
+        in run_here("init", "--agent=claude", "--dry-run", cwd=repo.path).stdout
+    )
     assert take_snapshot(repo.path) == before
 
 
@@ -245,14 +271,19 @@ def test_outside_git_agents_are_set_up_too(tmp_path: Path) -> None:
 def test_what_the_skill_tells_to_run_can_be_run(repo: GitRepo) -> None:
     init(repo, "--agent=generic")
     repo.write("PATH", "made by this session\n")
-    told = [TEXTS[path].partition("```sh\n")[2].partition("```")[0] for path in ("SKILL.md", "references/writing.md")]
+    told = [
+        TEXTS[path].partition("```sh\n")[2].partition("```")[0]
+        for path in ("SKILL.md", "references/writing.md")
+    ]
     assert [text.count("\ncheckpoint ") for text in told] == [9, 10]
     script = f"set -e\n{told[0]}\n{told[1]}\ncheckpoint validate --strict"
     done = run_hook(repo, script, b"", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_command_has_the_protocols_own_name_for_who_wants_it_and_goes_back(repo: GitRepo) -> None:
+def test_the_command_has_the_protocols_own_name_for_who_wants_it_and_goes_back(
+    repo: GitRepo,
+) -> None:
     def commands() -> list[str]:
         return [path for path in take_snapshot(repo.path) if path.startswith(".claude/commands/")]
 
@@ -266,7 +297,10 @@ def test_the_command_has_the_protocols_own_name_for_who_wants_it_and_goes_back(r
     assert "name: checkpoint\n" in skill
     assert "/checkpoint status|" in (repo.path / "AGENTS.md").read_text()
     repo.git("config", "checkpoint.agentCommand", "rewind")
-    assert "expected: checkpoints or checkpoint" in run_here("init", "--agent=claude", cwd=repo.path).stderr
+    assert (
+        "expected: checkpoints or checkpoint"
+        in run_here("init", "--agent=claude", cwd=repo.path).stderr
+    )
     repo.git("config", "--unset", "checkpoint.agentCommand")
     init(repo, "--agent=claude,codex")
     assert commands() == [".claude/commands/checkpoints.md"]
@@ -292,9 +326,16 @@ NONSENSE = (b"", b"null", b"{]", b"\xff\xfe\x00", b'{"tool_name": []}', b"[" * 3
 
 
 @pytest.mark.parametrize("agent", SAMPLED)
-def test_the_hook_at_the_start_tells_and_no_nonsense_stops_it(ready: GitRepo, agent: AgentName) -> None:
+def test_the_hook_at_the_start_tells_and_no_nonsense_stops_it(
+    ready: GitRepo, agent: AgentName
+) -> None:
     command = find_command(ready, agent, "prime")
-    start = {"session_id": "s", "conversation_id": "s", "hook_event_name": "SessionStart", "source": "startup"}
+    start = {
+        "session_id": "s",
+        "conversation_id": "s",
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+    }
     for stdin in (json.dumps(start).encode(), *NONSENSE):
         done = run_hook(ready, command, stdin)
         assert (done.returncode, done.stderr) == (0, b"")
@@ -325,19 +366,31 @@ def test_what_a_session_did_not_write_down_is_told_to_the_next_one_until_it_is(
     os.utime(ready.path / ".checkpoints/build.checkpoint.json", (1, 1))
     ready.write("a.py", "pass\n")
     done = run_hook(
-        ready, find_command(ready, agent, "end"), b'{"session_id": "s", "sessionId": "s", "reason": "exit"}'
+        ready,
+        find_command(ready, agent, "end"),
+        b'{"session_id": "s", "sessionId": "s", "reason": "exit"}',
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     told = run_hook(ready, prime, start.replace(b'"s"', b'"t"')).stdout
     assert b"no checkpoint records: 1 file changed (a.py), 0 commits" in told
     run_here("done", "build", "--next=Go on", cwd=ready.path)
-    assert b"no checkpoint records" not in run_hook(ready, prime, start.replace(b'"s"', b'"u"')).stdout
+    assert (
+        b"no checkpoint records" not in run_hook(ready, prime, start.replace(b'"s"', b'"u"')).stdout
+    )
 
 
 @pytest.mark.parametrize("agent", SAMPLED)
-def test_a_session_in_which_nothing_changed_ends_in_silence(ready: GitRepo, agent: AgentName) -> None:
-    run_hook(ready, find_command(ready, agent, "prime"), b'{"session_id": "s", "source": "startup"}')
-    for moment in [moment for moment in ("stop", "precompact", "end") if moment in (TABLE[agent].hooks or ()).events]:  # type: ignore[union-attr]
+def test_a_session_in_which_nothing_changed_ends_in_silence(
+    ready: GitRepo, agent: AgentName
+) -> None:
+    run_hook(
+        ready, find_command(ready, agent, "prime"), b'{"session_id": "s", "source": "startup"}'
+    )
+    hooks = TABLE[agent].hooks
+    assert hooks is not None
+    for moment in ("stop", "precompact", "end"):
+        if moment not in hooks.events:
+            continue
         done = run_hook(ready, find_command(ready, agent, moment), b'{"session_id": "s"}')
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -370,11 +423,16 @@ console.log(JSON.stringify({ system: system.system, quiet, said, context: compac
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugins are JavaScript")
-def test_the_plugin_of_opencode_primes_reminds_once_and_leaves_subagents_alone(ready: GitRepo) -> None:
+def test_the_plugin_of_opencode_primes_reminds_once_and_leaves_subagents_alone(
+    ready: GitRepo,
+) -> None:
     plugin = ready.path / ".opencode/plugins/checkpoint-git.js"
-    plugin.with_suffix(".mjs").write_bytes(plugin.read_bytes())  # as OpenCode's own runtime reads a .js
+    # as OpenCode's own runtime reads a .js
+    plugin.with_suffix(".mjs").write_bytes(plugin.read_bytes())
     (ready.path / "drive.mjs").write_text(OPENCODE)
-    done = subprocess.run(["node", "drive.mjs"], cwd=ready.path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["node", "drive.mjs"], cwd=ready.path, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert "RESUMING: build" in told["system"][0]
@@ -409,7 +467,9 @@ def test_the_guard_of_opencode_stops_what_no_point_can_undo(ready: GitRepo) -> N
 
     def ask(env: dict[str, str] | None = None) -> list[str]:
         words = ["node", "drive.mjs", json.dumps([LOOK, EDIT, LOSS])]
-        done = subprocess.run(words, cwd=ready.path, capture_output=True, text=True, timeout=100, env=env)
+        done = subprocess.run(
+            words, cwd=ready.path, capture_output=True, text=True, timeout=100, env=env
+        )
         assert done.returncode == 0, done.stderr
         said: list[str] = json.loads(done.stdout)
         return said
@@ -429,9 +489,19 @@ def test_the_guard_of_copilot_answers_with_a_denial(ready: GitRepo) -> None:
     ready.write("a.py", "a")
     command = find_command(ready, "copilot", "guard")
     told = list[dict[str, str]]()
-    calls = [("view", {"path": "a.py"}), ("edit", {"path": "a.py", "old_str": "a", "new_str": "b"}), LOSS, ("bash", 7)]
+    calls = [
+        ("view", {"path": "a.py"}),
+        ("edit", {"path": "a.py", "old_str": "a", "new_str": "b"}),
+        LOSS,
+        ("bash", 7),
+    ]
     for tool, given in calls:
-        call = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": str(ready.path), "tool_name": tool}
+        call = {
+            "hook_event_name": "PreToolUse",
+            "session_id": "s",
+            "cwd": str(ready.path),
+            "tool_name": tool,
+        }
         done = run_hook(ready, command, json.dumps({**call, "tool_input": given}).encode())
         assert (done.returncode, done.stderr) == (0, b"")
         told.append(json.loads(done.stdout) if done.stdout else {})
@@ -441,7 +511,9 @@ def test_the_guard_of_copilot_answers_with_a_denial(ready: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("agent", SAMPLED)
-def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, agent: AgentName) -> None:
+def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(
+    ready: GitRepo, agent: AgentName
+) -> None:
     start = json.dumps({"session_id": "s", "source": "startup"}).encode()
     run_hook(ready, find_command(ready, agent, "prime"), start)
     os.utime(ready.path / ".git" / FOLDER / "s", (2, 2))
@@ -450,11 +522,23 @@ def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, ag
     moments: tuple[Moment, ...] = ("precompact", "stop")
     for moment in moments:
         command = find_command(ready, agent, moment)
-        done = run_hook(ready, command, b'{"conversation_id": "s", "trigger": "auto", "stop_hook_active": false}')
+        done = run_hook(
+            ready,
+            command,
+            b'{"conversation_id": "s", "trigger": "auto", "stop_hook_active": false}',
+        )
         silent = (agent, moment) == ("copilot", "precompact")  # it takes no answer then
         assert (done.returncode, done.stderr) == (0, b"")
-        assert silent or STOPS[agent].items() <= json.loads(done.stdout).items() or moment == "precompact"
-        assert silent or "Record progress before" in json.loads(done.stdout)[SAYS.get((agent, moment), "systemMessage")]
+        assert (
+            silent
+            or STOPS[agent].items() <= json.loads(done.stdout).items()
+            or moment == "precompact"
+        )
+        assert (
+            silent
+            or "Record progress before"
+            in json.loads(done.stdout)[SAYS.get((agent, moment), "systemMessage")]
+        )
         for stdin in NONSENSE:
             done = run_hook(ready, command, stdin)
             assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -481,13 +565,18 @@ CALLS: dict[AgentName, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(
-    "agent", ["claude", *(pytest.param(name, marks=pytest.mark.deep) for name in CALLS if name != "claude")]
+    "agent",
+    ["claude", *(pytest.param(name, marks=pytest.mark.deep) for name in CALLS if name != "claude")],
 )
 def test_the_guard_makes_the_point_that_a_change_needs_and_stops_what_no_point_undoes(
     ready: GitRepo, agent: AgentName
 ) -> None:
     def count_points() -> int:
-        return len(json.loads(run_here("restore-point", "list", "--json", cwd=ready.path).stdout)["automatic"])
+        return len(
+            json.loads(run_here("restore-point", "list", "--json", cwd=ready.path).stdout)[
+                "automatic"
+            ]
+        )
 
     command = find_command(ready, agent, "guard")
     looks, changes = (json.dumps(call).encode() for call in CALLS[agent])
@@ -504,21 +593,32 @@ def test_the_guard_makes_the_point_that_a_change_needs_and_stops_what_no_point_u
     assert count_points() == 1
 
 
-def test_a_clone_without_the_tool_is_left_in_peace_but_by_the_guard(ready: GitRepo, tmp_path: Path) -> None:
+def test_a_clone_without_the_tool_is_left_in_peace_but_by_the_guard(
+    ready: GitRepo, tmp_path: Path
+) -> None:
     (tmp_path / "bin").mkdir()
     for name in ("git", "sh", "dirname"):  # the last for a git that is a script
-        program = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True).stdout.strip()
+        program = subprocess.run(
+            ["sh", "-c", f"command -v {name}"], capture_output=True, text=True
+        ).stdout.strip()
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\nexec '{program}' \"$@\"\n")
         (tmp_path / "bin" / name).chmod(0o755)
     ready.git("clone", "-q", str(ready.path), str(tmp_path / "clone"))
     clone = GitRepo(tmp_path / "clone")
     moments: tuple[Moment, ...] = ("prime", "stop", "precompact")
     for moment in moments:
-        done = run_hook(clone, find_command(clone, "claude", moment), b"{}", PATH=str(tmp_path / "bin"))
+        done = run_hook(
+            clone, find_command(clone, "claude", moment), b"{}", PATH=str(tmp_path / "bin")
+        )
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    guard = run_hook(clone, find_command(clone, "claude", "guard"), b"{}", PATH=str(tmp_path / "bin"))
+    guard = run_hook(
+        clone, find_command(clone, "claude", "guard"), b"{}", PATH=str(tmp_path / "bin")
+    )
     assert guard.returncode == 2
     on_path = run_hook(
-        clone, find_command(clone, "claude", "prime"), b"{}", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        clone,
+        find_command(clone, "claude", "prime"),
+        b"{}",
+        PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}",
     )
     assert b"RESUMING: build" in on_path.stdout

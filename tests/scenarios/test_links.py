@@ -45,7 +45,9 @@ def _build(writer: Writer, folder: Path) -> None:
 
 
 def _put_link(place: Path, outside: Path) -> None:
-    """What is at the place moved outside, and a link in its stead; a folder there has what killed commands leave."""
+    """What is at the place moved outside, and a link in its stead; a folder there has what killed
+    commands leave.
+    """
     outside.mkdir()
     target = outside / "target"
     if os.path.lexists(place):

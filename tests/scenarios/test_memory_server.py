@@ -60,12 +60,18 @@ def memory(repo: GitRepo, *words: str, code: int = 0, stdin: bytes = b"") -> dic
     return value
 
 
-def test_a_checkpoint_is_made_changed_loaded_and_archived_beside_others(repo: GitRepo, graph: Path) -> None:
+def test_a_checkpoint_is_made_changed_loaded_and_archived_beside_others(
+    repo: GitRepo, graph: Path
+) -> None:
     assert memory(repo, "load")["exists"] is False
     assert memory(repo, *START)["created"] is True
     memory(repo, "save", "--on", "milestone", "--summary", "Did: all", "--next-milestone", "M2")
     fields = memory(repo, "load", "--continue")["fields"]
-    assert (fields["last_action"], fields["next_action"], fields["phase"]) == ("Did: all", "Begin M2", "complete")
+    assert (fields["last_action"], fields["next_action"], fields["phase"]) == (
+        "Did: all",
+        "Begin M2",
+        "complete",
+    )
     assert fields["resumed_at"]
     gone = memory(repo, "archive", "--yes", "--summary", "The end")
     assert gone["final"]["last_action"] == "The end"
@@ -81,13 +87,21 @@ def test_a_field_that_goes_from_a_to_b_to_a_is_a(script: str, tmp_path: Path) ->
         checkpoint.save(initiative="i", phase="A")
         for phase in ("B", "A", "B", "A"):
             assert checkpoint.update(phase=phase)["phase"] == phase
-            assert [text for text in read_observations(graph) if text.startswith("phase:")] == [f"phase:{phase}"]
+            assert [text for text in read_observations(graph) if text.startswith("phase:")] == [
+                f"phase:{phase}"
+            ]
     assert others_are_whole(graph)
 
 
-def test_colons_line_ends_and_a_megabyte_come_back_as_they_were(script: str, tmp_path: Path) -> None:
+def test_colons_line_ends_and_a_megabyte_come_back_as_they_were(
+    script: str, tmp_path: Path
+) -> None:
     graph = put_graph(tmp_path / "graph.jsonl")
-    values = {"last_action": "a: b:c\nd\te é 🎉", "next_action": "x:" * 500_000, "note": "key:value"}
+    values = {
+        "last_action": "a: b:c\nd\te é 🎉",
+        "next_action": "x:" * 500_000,
+        "note": "key:value",
+    }
     with start_server(script, graph) as transport:
         checkpoint = MemoryCheckpoint(transport, path=tmp_path)
         checkpoint.save(initiative="i", **values)
@@ -95,17 +109,25 @@ def test_colons_line_ends_and_a_megabyte_come_back_as_they_were(script: str, tmp
     assert {key: fields[key] for key in values} == values
 
 
-def test_a_save_on_an_entity_that_another_client_made_is_not_lost(script: str, tmp_path: Path) -> None:
+def test_a_save_on_an_entity_that_another_client_made_is_not_lost(
+    script: str, tmp_path: Path
+) -> None:
     graph = put_graph(
-        tmp_path / "graph.jsonl", entity_line("initiative:i", "phase:a", "timestamp:2026-01-01T00:00:00Z")
+        tmp_path / "graph.jsonl",
+        entity_line("initiative:i", "phase:a", "timestamp:2026-01-01T00:00:00Z"),
     )
     with start_server(script, graph) as transport:
-        assert transport.create_entities([Entity("initiative-checkpoint", "checkpoint", ("phase:b",))]) == []
+        assert (
+            transport.create_entities([Entity("initiative-checkpoint", "checkpoint", ("phase:b",))])
+            == []
+        )
         assert MemoryCheckpoint(transport, path=tmp_path).save(phase="b")["phase"] == "b"
 
 
 def test_twenty_saves_at_once_are_all_there(script: str, tmp_path: Path) -> None:
-    graph = put_graph(tmp_path / "graph.jsonl", entity_line("initiative:i", "timestamp:2026-01-01T00:00:00Z"))
+    graph = put_graph(
+        tmp_path / "graph.jsonl", entity_line("initiative:i", "timestamp:2026-01-01T00:00:00Z")
+    )
 
     def save(number: int) -> bool:
         try:
@@ -118,15 +140,24 @@ def test_twenty_saves_at_once_are_all_there(script: str, tmp_path: Path) -> None
     with ThreadPoolExecutor(20) as pool:  # twenty servers on one file
         acknowledged = list(pool.map(save, range(20)))
     there = read_observations(graph)
-    assert [at for at, is_saved in enumerate(acknowledged) if is_saved and f"worker_{at}:done" not in there] == []
+    assert [
+        at
+        for at, is_saved in enumerate(acknowledged)
+        if is_saved and f"worker_{at}:done" not in there
+    ] == []
     assert acknowledged.count(True) >= 15, acknowledged
     assert others_are_whole(graph)
 
 
-def test_two_servers_on_one_file_lose_nothing_that_was_acknowledged(script: str, tmp_path: Path) -> None:
+def test_two_servers_on_one_file_lose_nothing_that_was_acknowledged(
+    script: str, tmp_path: Path
+) -> None:
     graph = put_graph(tmp_path / "graph.jsonl")
     with start_server(script, graph) as one, start_server(script, graph) as other:
-        ours, theirs = MemoryCheckpoint(one, "ours", tmp_path), MemoryCheckpoint(other, "theirs", tmp_path)
+        ours, theirs = (
+            MemoryCheckpoint(one, "ours", tmp_path),
+            MemoryCheckpoint(other, "theirs", tmp_path),
+        )
 
         def work(checkpoint: MemoryCheckpoint) -> None:
             checkpoint.save(initiative="i", phase="0")
@@ -153,7 +184,9 @@ KILLED = """\
 """
 
 
-def test_an_update_killed_between_its_calls_is_understood_and_mended(repo: GitRepo, graph: Path, script: str) -> None:
+def test_an_update_killed_between_its_calls_is_understood_and_mended(
+    repo: GitRepo, graph: Path, script: str
+) -> None:
     put_graph(graph, entity_line("initiative:i", "phase:A", "timestamp:2026-11-20T00:00:00Z"))
     words = [sys.executable, "-c", textwrap.dedent(KILLED), script, str(graph)]
     done = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, timeout=120)
@@ -164,7 +197,10 @@ def test_an_update_killed_between_its_calls_is_understood_and_mended(repo: GitRe
     assert "memory/interrupted" in {finding["code"] for finding in answer["findings"]}
     memory(repo, "update", "phase=A")
     left = read_observations(graph)
-    assert [text for text in left if text.startswith(("phase:", "initiative:"))] == ["initiative:i", "phase:A"]
+    assert [text for text in left if text.startswith(("phase:", "initiative:"))] == [
+        "initiative:i",
+        "phase:A",
+    ]
     assert sum(text.startswith("timestamp:") for text in left) == 1
     assert others_are_whole(graph)
 
@@ -185,18 +221,25 @@ def test_a_truncated_line_is_told_and_the_file_moved_aside_with_every_good_line_
     assert memory(repo, *START)["created"] is True
 
 
-def test_another_clients_broken_entity_is_a_warning_where_there_is_no_checkpoint(repo: GitRepo, graph: Path) -> None:
+def test_another_clients_broken_entity_is_a_warning_where_there_is_no_checkpoint(
+    repo: GitRepo, graph: Path
+) -> None:
     with graph.open("a") as stream:
         stream.write('\n{"type":"entity","name":"x","entityType":"y","observations":[1,null]}')
     answer = memory(repo, "load")
-    assert (answer["exists"], [one["code"] for one in answer["findings"]]) == (False, ["memory/graph-broken"])
+    assert (answer["exists"], [one["code"] for one in answer["findings"]]) == (
+        False,
+        ["memory/graph-broken"],
+    )
     assert memory(repo, "doctor", "--fix", "--yes")["findings"]
     assert [one["code"] for one in memory(repo, "load")["findings"]] == ["memory/others"]
 
 
 def test_a_corrupted_checkpoint_is_copied_and_begun_afresh(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line("phase:a", "phase:b", "a remark"))
-    assert {finding["code"] for finding in memory(repo, "load", code=1)["findings"]} >= {"memory/no-initiative"}
+    assert {finding["code"] for finding in memory(repo, "load", code=1)["findings"]} >= {
+        "memory/no-initiative"
+    }
     saved = memory(repo, *START)
     assert "a remark" in (Path(saved["copy"]) / "memory-checkpoint.json").read_text()
     assert not {"phase:a", "phase:b", "a remark"} & set(read_observations(graph))
@@ -219,7 +262,13 @@ def test_the_doctor_proves_a_server_and_leaves_nothing_behind(repo: GitRepo, gra
 
 def test_a_server_that_is_away_warns_and_is_an_error_only_when_asked(repo: GitRepo) -> None:
     configure(repo, "/nowhere/server")
-    for words in (START, ("load",), ("update", "phase=x"), ("clear", "--yes"), ("archive", "--yes")):
+    for words in (
+        START,
+        ("load",),
+        ("update", "phase=x"),
+        ("clear", "--yes"),
+        ("archive", "--yes"),
+    ):
         answer = memory(repo, *words)
         assert (answer["available"], answer["findings"][0]["code"]) == (False, "memory/unavailable")
         memory(repo, *words, "--strict", code=2)
@@ -246,13 +295,22 @@ def test_a_server_that_misbehaves_is_a_warning(repo: GitRepo, tmp_path: Path, ho
     assert answer["findings"][0]["code"] == "memory/unavailable"
 
 
-def test_what_a_server_said_before_it_ended_is_its_error_and_not_its_last_line(repo: GitRepo, tmp_path: Path) -> None:
-    trace = "Error: Cannot find module 'zod'\\n  code: 'MODULE_NOT_FOUND'\\n}\\n\\nNode.js v22.1.0\\n"
+def test_what_a_server_said_before_it_ended_is_its_error_and_not_its_last_line(
+    repo: GitRepo, tmp_path: Path
+) -> None:
+    trace = (
+        "Error: Cannot find module 'zod'\\n  code: 'MODULE_NOT_FOUND'\\n}\\n\\nNode.js v22.1.0\\n"
+    )
     configure(repo, write_server(tmp_path / "server.py", f'sys.stderr.write("{trace}")'))
-    assert "it printed: Error: Cannot find module 'zod'" in memory(repo, "load")["findings"][0]["message"]
+    assert (
+        "it printed: Error: Cannot find module 'zod'"
+        in memory(repo, "load")["findings"][0]["message"]
+    )
 
 
-def test_a_server_that_dies_in_the_middle_is_a_warning(script: str, repo: GitRepo, tmp_path: Path) -> None:
+def test_a_server_that_dies_in_the_middle_is_a_warning(
+    script: str, repo: GitRepo, tmp_path: Path
+) -> None:
     graph = put_graph(tmp_path / "graph.jsonl")
     dying = f"""
 import subprocess, threading
@@ -274,7 +332,8 @@ for line in sys.stdin.buffer:
 
 def test_without_the_sdk_a_warning_says_what_to_install(repo: GitRepo, graph: Path) -> None:
     program = (
-        "import sys; sys.modules['mcp'] = None; from checkpoint_git.cli.app import main; sys.exit(main(sys.argv[1:]))"
+        "import sys; sys.modules['mcp'] = None; from checkpoint_git.cli.app import main;"
+        " sys.exit(main(sys.argv[1:]))"
     )
     done = repo.run(sys.executable, "-c", program, "memory", "load")
     assert done.returncode == 0
@@ -293,7 +352,10 @@ def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
 
 def test_how_long_a_server_may_take_is_a_setting(repo: GitRepo, tmp_path: Path) -> None:
     told = "x" * 500
-    configure(repo, write_server(tmp_path / "server.py", f"print({told!r}, file=sys.stderr); time.sleep(600)"))
+    configure(
+        repo,
+        write_server(tmp_path / "server.py", f"print({told!r}, file=sys.stderr); time.sleep(600)"),
+    )
     repo.git("config", "checkpoint.memoryTimeout", "1")
     (finding,) = memory(repo, "load")["findings"]
     assert finding["code"] == "memory/unavailable"
@@ -302,8 +364,12 @@ def test_how_long_a_server_may_take_is_a_setting(repo: GitRepo, tmp_path: Path) 
     assert "checkpoint.memoryTimeout" in finding["hint"]
 
 
-@pytest.mark.parametrize("command", ["no-such-program --api-key s3cret", "TOKEN=s3cret false --url=http://u:s3cret@h"])
-def test_a_server_that_does_not_start_is_named_without_its_words(repo: GitRepo, graph: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    "command", ["no-such-program --api-key s3cret", "TOKEN=s3cret false --url=http://u:s3cret@h"]
+)
+def test_a_server_that_does_not_start_is_named_without_its_words(
+    repo: GitRepo, graph: Path, command: str
+) -> None:
     configure(repo, command, graph)
     for verb, code in (("load", 0), ("doctor", 1)):
         said = json.dumps(memory(repo, verb, code=code)["findings"])
@@ -311,11 +377,17 @@ def test_a_server_that_does_not_start_is_named_without_its_words(repo: GitRepo, 
         assert "s3cret" not in said
 
 
-def test_a_graph_is_not_repaired_while_a_server_may_write_to_it(repo: GitRepo, graph: Path, script: str) -> None:
+def test_a_graph_is_not_repaired_while_a_server_may_write_to_it(
+    repo: GitRepo, graph: Path, script: str
+) -> None:
     broken = graph.read_text() + '\n{"type":"entity","name":"half'
     with start_server(script, graph):
         graph.write_text(broken)
-        for words in (("doctor", "--fix", "--yes"), ("clear", "--yes"), ("load", "--fresh", "--yes")):
+        for words in (
+            ("doctor", "--fix", "--yes"),
+            ("clear", "--yes"),
+            ("load", "--fresh", "--yes"),
+        ):
             error = memory(repo, *words, code=2)["error"]
             assert "is running (process " in error["message"], words
             assert "checkpoint memory doctor --fix" in error["hint"]
@@ -323,7 +395,9 @@ def test_a_graph_is_not_repaired_while_a_server_may_write_to_it(repo: GitRepo, g
     assert memory(repo, "doctor", "--fix", "--yes")["kept"] == 3
 
 
-def test_setup_installs_the_version_that_everything_was_tried_with(repo: GitRepo, script: str, tmp_path: Path) -> None:
+def test_setup_installs_the_version_that_everything_was_tried_with(
+    repo: GitRepo, script: str, tmp_path: Path
+) -> None:
     modules = script.partition("/node_modules/")[0] + "/node_modules"
     npm = tmp_path / "bin/npm"  # without the network: what npm would bring is here already
     npm.parent.mkdir()
@@ -332,7 +406,9 @@ def test_setup_installs_the_version_that_everything_was_tried_with(repo: GitRepo
     graph = tmp_path / "new/graph.jsonl"
     path = f"{npm.parent}:{os.environ['PATH']}"
     words = ("memory", "setup", "--yes", "--file", str(graph), "--json")
-    done = run_checkpoint(*words, cwd=repo.path, env={"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    done = run_checkpoint(
+        *words, cwd=repo.path, env={"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    )
     assert json.loads(done.stdout)["proved"], done.stdout + done.stderr
     asked = (tmp_path / "asked").read_text().split()
     assert asked[-1] == "@modelcontextprotocol/server-memory@2026.8.31"
@@ -340,9 +416,16 @@ def test_setup_installs_the_version_that_everything_was_tried_with(repo: GitRepo
     assert repo.git("config", "checkpoint.memoryFile") == str(graph)
 
 
-def test_a_server_gets_a_small_environment_and_what_its_setting_names(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_server_gets_a_small_environment_and_what_its_setting_names(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     repo.git("config", "checkpoint.memoryCommand", f"SHOWN=1 sh -c 'env > {tmp_path}/env'")
-    env = {"API_TOKEN": "s3cret", "GIT_DIR": str(repo.path / ".git"), "PYTHONSTARTUP": "/x", "NODE_OPTIONS": "--x"}
+    env = {
+        "API_TOKEN": "s3cret",
+        "GIT_DIR": str(repo.path / ".git"),
+        "PYTHONSTARTUP": "/x",
+        "NODE_OPTIONS": "--x",
+    }
     run_checkpoint("memory", "load", cwd=repo.path, env=env)
     got = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
     own = {"SHOWN", "PWD", "OLDPWD", "SHLVL", "_"}  # its setting's and the shell's
@@ -355,13 +438,17 @@ def test_a_relative_graph_is_refused(repo: GitRepo, graph: Path) -> None:
     assert "relative path" in json.dumps(memory(repo, "load", code=2))
 
 
-def test_a_value_longer_than_a_command_line_comes_from_standard_input(repo: GitRepo, graph: Path) -> None:
+def test_a_value_longer_than_a_command_line_comes_from_standard_input(
+    repo: GitRepo, graph: Path
+) -> None:
     fields = json.dumps({"initiative": "i", "last_action": "y" * 1_000_000}).encode()
     memory(repo, "save", "--fields", "-", stdin=fields)
     assert f"last_action:{'y' * 1_000_000}" in read_observations(graph)
 
 
-def test_a_commit_saves_a_checkpoint_in_the_background_where_that_is_asked_for(repo: GitRepo, graph: Path) -> None:
+def test_a_commit_saves_a_checkpoint_in_the_background_where_that_is_asked_for(
+    repo: GitRepo, graph: Path
+) -> None:
     run_checkpoint("init", cwd=repo.path)
     memory(repo, *START)
     repo.commit("not yet")
@@ -372,7 +459,9 @@ def test_a_commit_saves_a_checkpoint_in_the_background_where_that_is_asked_for(r
     assert repo.run("git", "commit", "-q", "-m", "Add: a file", env=env).returncode == 0
     commit_id = repo.git("rev-parse", "HEAD")
     deadline = time.monotonic() + 60
-    while f"last_commit:{commit_id}" not in read_observations(graph) and time.monotonic() < deadline:
+    while (
+        f"last_commit:{commit_id}" not in read_observations(graph) and time.monotonic() < deadline
+    ):
         time.sleep(0.2)
     there = read_observations(graph)
     assert f"last_commit:{commit_id}" in there
@@ -387,23 +476,33 @@ def wait_for(what: Callable[[], bool]) -> bool:
     return what()
 
 
-def test_a_session_that_goes_idle_saves_where_it_was_interrupted(repo: GitRepo, graph: Path) -> None:
+def test_a_session_that_goes_idle_saves_where_it_was_interrupted(
+    repo: GitRepo, graph: Path
+) -> None:
     repo.git("config", "checkpoint.memoryOnIdle", "true")
 
     def tell(event: str) -> None:
         told = json.dumps({"session_id": "s1", "cwd": str(repo.path)}).encode()
-        assert run_checkpoint("session", event, "--format=claude", cwd=repo.path, stdin=told).returncode == 0
+        assert (
+            run_checkpoint(
+                "session", event, "--format=claude", cwd=repo.path, stdin=told
+            ).returncode
+            == 0
+        )
 
     memory(repo, *START, "--next-action", "Write the tests")
     tell("start")
     tell("stop")
-    assert not (repo.path / ".git/checkpoint/memory-save.log").exists()  # nothing was done since the last save
+    # nothing was done since the last save
+    assert not (repo.path / ".git/checkpoint/memory-save.log").exists()
     time.sleep(1.1)  # a commit's time is in whole seconds
     repo.write("new.py", "x\n")
     repo.commit()
     tell("stop")
     assert wait_for(lambda: "interrupted_action:Write the tests" in read_observations(graph))
-    assert f"stopped_on:main {repo.git('rev-parse', '--short=12', 'HEAD')}" in read_observations(graph)
+    assert f"stopped_on:main {repo.git('rev-parse', '--short=12', 'HEAD')}" in read_observations(
+        graph
+    )
     assert wait_for(lambda: not (repo.path / ".git/checkpoint/memory-save.log").exists())
 
 
@@ -416,27 +515,37 @@ def test_a_save_in_the_background_that_failed_is_shown_until_the_printed_command
     repo.git("config", "checkpoint.memoryOnCommit", "true")
     repo.git("config", "checkpoint.memoryCommand", "node /nonexistent.js")
     repo.commit("change")
-    assert wait_for(lambda: "a save in the background failed" in run_checkpoint("status", cwd=repo.path).stdout)
+    assert wait_for(
+        lambda: "a save in the background failed" in run_checkpoint("status", cwd=repo.path).stdout
+    )
     repo.git("config", "checkpoint.memoryCommand", command)
-    (told,) = [each for each in memory(repo, "doctor")["findings"] if each["code"] == "memory/on-commit"]
+    (told,) = [
+        each for each in memory(repo, "doctor")["findings"] if each["code"] == "memory/on-commit"
+    ]
     assert "could not be started" in told["message"]
     memory(repo, *told["hint"].partition("checkpoint memory ")[2].split())
     assert memory(repo, "doctor")["findings"] == []
     assert "failed" not in run_checkpoint("status", cwd=repo.path).stdout
 
 
-def test_a_save_in_the_background_that_was_killed_is_shown(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
+def test_a_save_in_the_background_that_was_killed_is_shown(
+    repo: GitRepo, graph: Path, tmp_path: Path
+) -> None:
     memory(repo, *START)
     run_checkpoint("init", cwd=repo.path)
     repo.git("config", "checkpoint.memoryOnCommit", "true")
-    repo.git("config", "checkpoint.memoryCommand", write_server(tmp_path / "server.py", "time.sleep(60)"))
+    repo.git(
+        "config", "checkpoint.memoryCommand", write_server(tmp_path / "server.py", "time.sleep(60)")
+    )
     repo.commit("change")
     log = repo.path / ".git/checkpoint/memory-save.log"
     process, occasion = log.read_text().split()
     assert occasion == "commit"
     assert "failed" not in run_checkpoint("status", cwd=repo.path).stdout  # it goes on
     os.killpg(int(process), signal.SIGKILL)
-    assert wait_for(lambda: "a save in the background failed" in run_checkpoint("status", cwd=repo.path).stdout)
+    assert wait_for(
+        lambda: "a save in the background failed" in run_checkpoint("status", cwd=repo.path).stdout
+    )
 
 
 def test_a_server_that_hangs_holds_up_no_commit(repo: GitRepo, tmp_path: Path) -> None:
@@ -444,7 +553,8 @@ def test_a_server_that_hangs_holds_up_no_commit(repo: GitRepo, tmp_path: Path) -
     configure(
         repo,
         write_server(
-            tmp_path / "server.py", f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+            tmp_path / "server.py",
+            f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)",
         ),
     )
     repo.git("config", "checkpoint.memoryOnCommit", "true")
@@ -460,7 +570,10 @@ def test_status_file_and_checkpoint_come_together(repo: GitRepo, graph: Path) ->
     memory(repo, *START, "--next-action", "Ours")
     repo.write("WORKFLOW-STATUS.yaml", "active: # now\n  milestone: M2\nother: 1\n")
     answer = memory(repo, "sync")
-    assert [finding["code"] for finding in answer["findings"]] == ["memory/sync-differs", "memory/backup"]
+    assert [finding["code"] for finding in answer["findings"]] == [
+        "memory/sync-differs",
+        "memory/backup",
+    ]
     assert "M1" in answer["findings"][0]["message"]
     assert "M2" in answer["findings"][0]["message"]
     assert "milestone:M2" in read_observations(graph)

@@ -1,4 +1,6 @@
-"""`git mergetool -t checkpoint`, as `checkpoint init` registers it, with the real git and, where asked, a terminal."""
+"""`git mergetool -t checkpoint`, as `checkpoint init` registers it, with the real git and, where
+asked, a terminal.
+"""
 
 import json
 import os
@@ -16,7 +18,9 @@ from tests.support.samples import checkpoint_text
 
 @pytest.fixture
 def conflicted(repo: GitRepo) -> GitRepo:
-    """A merge that stopped at a checkpoint and at a file that is none, in an initialised repository."""
+    """A merge that stopped at a checkpoint and at a file that is none, in an initialised
+    repository.
+    """
     copy_built(build_conflicted, repo.path)
     return repo
 
@@ -34,14 +38,22 @@ def build_conflicted(folder: Path) -> None:
     repo.git("merge", "-q", "right", check=False)
 
 
-def run_tool(repo: GitRepo, *words: str, typed: str = "", cwd: Path | None = None) -> tuple[int, str]:
+def run_tool(
+    repo: GitRepo, *words: str, typed: str = "", cwd: Path | None = None
+) -> tuple[int, str]:
     """The tool with a person at a terminal who types; its exit code and what it wrote."""
     ours, its = open_terminal()
     try:
         os.write(ours, typed.encode())
         command = ["git", "mergetool", "--tool=checkpoint", "--no-prompt", *words]
         done = subprocess.run(
-            command, cwd=cwd or repo.path, stdin=its, stdout=subprocess.PIPE, stderr=its, timeout=60, check=False
+            command,
+            cwd=cwd or repo.path,
+            stdin=its,
+            stdout=subprocess.PIPE,
+            stderr=its,
+            timeout=60,
+            check=False,
         )
     finally:
         os.close(its)
@@ -63,7 +75,9 @@ def test_without_a_terminal_the_conflict_is_left(conflicted: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("folder", ["", "a folder"])
-def test_at_a_terminal_each_conflict_is_asked_and_the_file_staged(conflicted: GitRepo, folder: str) -> None:
+def test_at_a_terminal_each_conflict_is_asked_and_the_file_staged(
+    conflicted: GitRepo, folder: str
+) -> None:
     (conflicted.path / folder).mkdir(exist_ok=True)
     typed = os.path.relpath(PATH, folder or ".")
     code, said = run_tool(conflicted, "--", typed, typed="t\no\n", cwd=conflicted.path / folder)
@@ -97,7 +111,11 @@ def test_the_work_tree_cannot_slip_in_a_module(conflicted: GitRepo) -> None:
 
 def test_a_vanished_interpreter_leaves_the_conflict(conflicted: GitRepo) -> None:
     before = conflicted.read(PATH)
-    conflicted.git("config", "mergetool.checkpoint.cmd", "'/gone/python' -P -m checkpoint_git resolve -- \"$MERGED\"")
+    conflicted.git(
+        "config",
+        "mergetool.checkpoint.cmd",
+        "'/gone/python' -P -m checkpoint_git resolve -- \"$MERGED\"",
+    )
     assert conflicted.exit_code("mergetool", "--tool=checkpoint", "--no-prompt", "--", PATH) != 0
     assert conflicted.read(PATH) == before
     assert PATH in conflicted.git("diff", "--name-only", "--diff-filter=U")

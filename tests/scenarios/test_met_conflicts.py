@@ -1,4 +1,6 @@
-"""Conflicts met where no driver ran: every screen names `checkpoint resolve`, and following it loses nothing."""
+"""Conflicts met where no driver ran: every screen names `checkpoint resolve`, and following it
+loses nothing.
+"""
 
 import json
 import os
@@ -14,15 +16,32 @@ from tests.support.repos import GIT, GitRepo, needs_git
 from tests.support.samples import checkpoint
 
 PATH = ".checkpoints/build.checkpoint.json"
-SCREENS = ("status", "next", "resume build", "show build", "status --short", "prime", "validate", "validate --staged")
+SCREENS = (
+    "status",
+    "next",
+    "resume build",
+    "show build",
+    "status --short",
+    "prime",
+    "validate",
+    "validate --staged",
+)
 FEW = ("status", "resume build", "validate")  # for what shows the same conflict in another way
 DECISION = re.compile(r"checkpoint resolve [^;]*")
 
 
 def text(side: str = "", skill: str = "build") -> str:
-    primer = {"key_decisions": ["base", *([side] if side else [])], "generated_files": [], "user_preferences": []}
+    primer = {
+        "key_decisions": ["base", *([side] if side else [])],
+        "generated_files": [],
+        "user_preferences": [],
+    }
     day = {"": 1, "ours": 2, "theirs": 3}[side]
-    changes = {"step": f"step {side}", "context_primer": primer, "updated_at": f"2026-03-0{day}T00:00:00Z"}
+    changes = {
+        "step": f"step {side}",
+        "context_primer": primer,
+        "updated_at": f"2026-03-0{day}T00:00:00Z",
+    }
     return json.dumps(checkpoint(skill=skill, **changes), indent=2)
 
 
@@ -30,7 +49,9 @@ BASE, OURS, THEIRS = text(), text("ours"), text("theirs")
 
 
 class Met(NamedTuple):
-    """git: what it was asked for, after base, ours (main) and theirs were committed. kept: what must not be lost."""
+    """git: what it was asked for, after base, ours (main) and theirs were committed. kept: what
+    must not be lost.
+    """
 
     name: str
     git: Sequence[str]
@@ -47,18 +68,32 @@ def with_crlf(text: str) -> str:
     return text.replace("\n", "\r\n")
 
 
-STASH = ("checkout -q main~1", "read-tree -u -m theirs", "stash -q", "checkout -q main", "stash pop")
+STASH = (
+    "checkout -q main~1",
+    "read-tree -u -m theirs",
+    "stash -q",
+    "checkout -q main",
+    "stash pop",
+)
 PATCH = ("format-patch -q -1 theirs -o ../patches", "am -3 ../patches/0001-theirs.patch")
 BROKEN = THEIRS.replace('"phase"', "phase")
 CASES = [
     Met("merge", ["merge theirs"]),
     Met("a subfolder", ["merge theirs"], cwd="src/deep", screens=FEW),
-    Met("diff3", [f"-c merge.conflictStyle={'zdiff3' if GIT >= (2, 35) else 'diff3'} merge theirs"], screens=FEW),
+    Met(
+        "diff3",
+        [f"-c merge.conflictStyle={'zdiff3' if GIT >= (2, 35) else 'diff3'} merge theirs"],
+        screens=FEW,
+    ),
     Met("rebase", ["checkout -q theirs", "rebase main"], screens=FEW),
     Met("cherry-pick", ["cherry-pick theirs"], screens=FEW),
     Met("stash", STASH),
     Met("patch", PATCH, screens=FEW),
-    Met("octopus", ["checkout -q -b third main~1", "commit -q --allow-empty -m x", "checkout -q main"], screens=FEW),
+    Met(
+        "octopus",
+        ["checkout -q -b third main~1", "commit -q --allow-empty -m x", "checkout -q main"],
+        screens=FEW,
+    ),
     Met("squash", ["merge --squash theirs"], screens=FEW),
     Met("both added", ["merge theirs"], base=None, screens=FEW),
     Met("removed by them", ["merge theirs"], theirs=None, kept=["ours"]),
@@ -104,12 +139,16 @@ def test_whoever_meets_a_conflict_is_led_through_it(repo: GitRepo, met: Met) -> 
             command = DECISION.search(finding["hint"])
             assert command, finding
             env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-            subprocess.run(["sh", "-c", command[0]], cwd=cwd, env=env, capture_output=True, timeout=60)
+            subprocess.run(
+                ["sh", "-c", command[0]], cwd=cwd, env=env, capture_output=True, timeout=60
+            )
     assert (ran.returncode, answer["still_unmerged"]) == (0, [])
     assert run_here("validate", cwd=cwd).returncode == 0
     repo.git("add", "-A")
     repo.git("commit", "-q", "--allow-empty", "-m", "resolved")
-    everything = repo.git("grep", "-h", "-e", "", "--", f":(top,literal){os.path.dirname(met.path)}")
+    everything = repo.git(
+        "grep", "-h", "-e", "", "--", f":(top,literal){os.path.dirname(met.path)}"
+    )
     assert all(f'"{each}"' in everything for each in met.kept)
     assert "<<<<<<<" not in everything
 

@@ -16,5 +16,7 @@ def test_a_mutated_input_is_read_as_others_read_it_or_refused(name: str) -> None
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="the second implementation needs Node.js")
 def test_mutated_documents_merge_as_in_the_second_implementation() -> None:
-    troubles = [f"{wrong}: {data[:300]!r}" for wrong, data, _ in try_reference(100, seed=0) if wrong]
+    troubles = [
+        f"{wrong}: {data[:300]!r}" for wrong, data, _ in try_reference(100, seed=0) if wrong
+    ]
     assert not troubles, troubles[0]

@@ -1,4 +1,6 @@
-"""What git itself may be made to hold to harm whoever looks: refs, trees, merges, side files, and what hints quote."""
+"""What git itself may be made to hold to harm whoever looks: refs, trees, merges, side files, and
+what hints quote.
+"""
 
 import json
 import os
@@ -18,11 +20,41 @@ from tests.support.samples import checkpoint, checkpoint_text
 Plant = Callable[[GitRepo, Path], object]
 PLACE = ".checkpoints"
 WHO = "author a <b> 1780000000 +0000\ncommitter a <b> 1780000000 +0000"
-LOOKED = (*READ, "audit", "sync --status", "session start", "validate --rev HEAD", "ci verify --base main --head HEAD")
-WRITTEN = ("note build x", "update build --step=x", "rotate build", "undo build", "doctor --fix safe", "init --dry-run")
+LOOKED = (
+    *READ,
+    "audit",
+    "sync --status",
+    "session start",
+    "validate --rev HEAD",
+    "ci verify --base main --head HEAD",
+)
+WRITTEN = (
+    "note build x",
+    "update build --step=x",
+    "rotate build",
+    "undo build",
+    "doctor --fix safe",
+    "init --dry-run",
+)
 MERGED = ("resolve --dry-run", "resolve", "audit", "audit explain HEAD", "status", "doctor")
-NAMES = ("$(touch${IFS}ran)", "::error::x", "##[error]x", "\u202ex", "<img", "-x", "HEAD", "origin/main", "a" * 40)
-FATAL_FILES = ("shallow", "index", "HEAD", "packed-refs")  # git reads nothing more, each hides the others
+NAMES = (
+    "$(touch${IFS}ran)",
+    "::error::x",
+    "##[error]x",
+    "\u202ex",
+    "<img",
+    "-x",
+    "HEAD",
+    "origin/main",
+    "a" * 40,
+)
+# git reads nothing more, each hides the others
+FATAL_FILES = (
+    "shallow",
+    "index",
+    "HEAD",
+    "packed-refs",
+)
 SIDE_FILES = (
     *("objects/info/commit-graph", "objects/pack/multi-pack-index", "logs/HEAD", "MERGE_HEAD"),
     *("rebase-merge/head-name", "info/sparse-checkout", "info/grafts"),
@@ -64,7 +96,9 @@ def bad_refs(repo: GitRepo, outside: Path) -> None:
 
 def replaced(repo: GitRepo, outside: Path) -> None:
     tree, head = repo.git("rev-parse", "HEAD^{tree}"), repo.git("rev-parse", "HEAD")
-    repo.git("update-ref", f"refs/replace/{head}", put_commit(repo, tree, message=f"{STEERING}{FORGE}"))
+    repo.git(
+        "update-ref", f"refs/replace/{head}", put_commit(repo, tree, message=f"{STEERING}{FORGE}")
+    )
 
 
 def tags_of_tags(repo: GitRepo, outside: Path) -> None:
@@ -91,7 +125,10 @@ def doubled(repo: GitRepo) -> bytes:
 
 def odd_modes(repo: GitRepo) -> bytes:
     blob = repo.git("rev-parse", f"HEAD:{SKILL}")
-    return b"".join(tree_of(mode, name, blob) for mode, name in (("100644", PLACE), ("777777", "x"), ("40000", "z")))
+    return b"".join(
+        tree_of(mode, name, blob)
+        for mode, name in (("100644", PLACE), ("777777", "x"), ("40000", "z"))
+    )
 
 
 def deep(repo: GitRepo) -> bytes:
@@ -111,7 +148,10 @@ def criss_cross(repo: GitRepo, outside: Path) -> None:
     tree, head = repo.git("rev-parse", "HEAD^{tree}"), repo.git("rev-parse", "HEAD")
     one, other = (put_commit(repo, tree, head, message=name) for name in "ab")
     for number in range(20):
-        one, other = (put_commit(repo, tree, *pair, message=f"{number}") for pair in ((one, other), (other, one)))
+        one, other = (
+            put_commit(repo, tree, *pair, message=f"{number}")
+            for pair in ((one, other), (other, one))
+        )
     repo.git("update-ref", "HEAD", one)
 
 
@@ -137,8 +177,14 @@ def states(mode: str) -> Plant:
         hub = str(outside.parent / "hub.git")
         repo.git("init", "-q", "--bare", hub)
         repo.git("remote", "add", "origin", hub)
-        entry = repo.git("rev-parse", "HEAD") if mode == "160000" else put_object(repo, "blob", b"../outside")
-        made = put_commit(repo, put_object(repo, "tree", tree_of(mode, PLACE, entry)), message=f"{STEERING}")
+        entry = (
+            repo.git("rev-parse", "HEAD")
+            if mode == "160000"
+            else put_object(repo, "blob", b"../outside")
+        )
+        made = put_commit(
+            repo, put_object(repo, "tree", tree_of(mode, PLACE, entry)), message=f"{STEERING}"
+        )
         repo.git("push", "-q", hub, f"{made}:refs/heads/states", "main")
         repo.git("config", "checkpoint.syncBranch", "states")
 
@@ -159,24 +205,42 @@ ATTACKS = (
         for kind in ("a pipe", "a file", ".git", PLACE, "outside")
     ),
     Attack("checkpoints in .git/hooks", place_of(".git/hooks"), WRITTEN),
-    Attack("names of refs that somebody obeys", refs, (*LOOKED, *FORMATS), ("\n::error", "##[error", "<img")),
+    Attack(
+        "names of refs that somebody obeys",
+        refs,
+        (*LOOKED, *FORMATS),
+        ("\n::error", "##[error", "<img"),
+    ),
     Attack("refs of nonsense", bad_refs, LOOKED),
     Attack("a commit that is replaced", replaced, (*LOOKED, *FORMATS), NEVER),
     Attack("tags of tags, named like branches", tags_of_tags, LOOKED),
-    *(Attack(f"a tree {make.__name__}", tree_at_head(make), LOOKED) for make in (doubled, odd_modes, deep)),
+    *(
+        Attack(f"a tree {make.__name__}", tree_at_head(make), LOOKED)
+        for make in (doubled, odd_modes, deep)
+    ),
     Attack("a merge of a hundred", merge_of_many, (*LOOKED, "audit explain HEAD")),
     Attack("merges that cross twenty times", criss_cross, (*LOOKED, "audit explain HEAD")),
     *(
         Attack(f"an attribute {line}", attributes(line), MERGED)
-        for line in ("conflict-marker-size=9999999", "conflict-marker-size=-1", "merge=ours", "-merge binary")
+        for line in (
+            "conflict-marker-size=9999999",
+            "conflict-marker-size=-1",
+            "merge=ours",
+            "-merge binary",
+        )
     ),
-    *(Attack(f"a branch of states {mode}", states(mode), SYNCED) for mode in ("120000", "160000", "100644")),
+    *(
+        Attack(f"a branch of states {mode}", states(mode), SYNCED)
+        for mode in ("120000", "160000", "100644")
+    ),
     *(Attack(f"nonsense in {name}", side_files(name), LOOKED) for name in FATAL_FILES),
     Attack("nonsense in files beside history", side_files(*SIDE_FILES), LOOKED),
 )
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name.replace(" ", "-") for attack in ATTACKS])
+@pytest.mark.parametrize(
+    "attack", ATTACKS, ids=[attack.name.replace(" ", "-") for attack in ATTACKS]
+)
 def test_no_repository_does_harm(
     repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Attack
 ) -> None:
@@ -200,12 +264,19 @@ def test_no_command_of_a_hint_runs_what_a_value_or_a_name_holds(repo: GitRepo) -
             lines = [line for line in said.splitlines() if "--json" not in words]
             if "--json" in words:
                 lines += _find_texts(json.loads(said) if said.startswith("{") else {})
-            pasted |= {line[line.index(name) :] for line in lines for name in ("checkpoint ", "git ") if name in line}
+            pasted |= {
+                line[line.index(name) :]
+                for line in lines
+                for name in ("checkpoint ", "git ")
+                if name in line
+            }
     assert len(pasted) > 20 * len(texts)
 
     for command in pasted:
         env = {"PATH": f"{stubs}:/usr/bin:/bin"}
-        subprocess.run(["sh", "-c", command], cwd=repo.path, env=env, capture_output=True, check=False)
+        subprocess.run(
+            ["sh", "-c", command], cwd=repo.path, env=env, capture_output=True, check=False
+        )
         assert not (repo.path / "ran").exists(), command
 
 
@@ -214,13 +285,26 @@ def plant_everywhere(repo: GitRepo, text: str, number: int) -> None:
     fields = {
         **dict.fromkeys(("project_dir", "status", "step", "created_at", text, f"--{text}"), text),
         "next_actions": [text, {"text": text, "done_when": text, "id": text}, f"Merge #5 {text}"],
-        "blockers": [{"id": text, "description": text, "needs": "user_decision", "proposal": f"Merge #5 {text}"}, text],
-        "progress_table": [{"id": text, "label": text, "status": text}, {"id": text, "statsu": text}],
+        "blockers": [
+            {
+                "id": text,
+                "description": text,
+                "needs": "user_decision",
+                "proposal": f"Merge #5 {text}",
+            },
+            text,
+        ],
+        "progress_table": [
+            {"id": text, "label": text, "status": text},
+            {"id": text, "statsu": text},
+        ],
         "context_primer": {"generated_files": [text, f"src/{text}"], "key_decsions": [text]},
         "skill_state": {text: text},
     }
     for name in (text, f"build{number}"):
-        repo.write(f"{PLACE}/{name}.checkpoint.json", json.dumps({**checkpoint(skill=name), **fields}))
+        repo.write(
+            f"{PLACE}/{name}.checkpoint.json", json.dumps({**checkpoint(skill=name), **fields})
+        )
     repo.write(f"{PLACE}/{text} broken.checkpoint.json", "{")
     repo.commit(f"Merge pull request #5 from {text}")
     repo.git("config", f"remote.{text.replace(chr(10), ' ')}.url", text)
@@ -232,5 +316,9 @@ def _find_texts(value: object) -> list[str]:
         return [text for item in value for text in _find_texts(item)]
     if not isinstance(value, dict):
         return []
-    own = [item for key, item in value.items() if key in ("hint", "command", "fix") and isinstance(item, str)]
+    own = [
+        item
+        for key, item in value.items()
+        if key in ("hint", "command", "fix") and isinstance(item, str)
+    ]
     return own + [text for item in value.values() for text in _find_texts(item)]

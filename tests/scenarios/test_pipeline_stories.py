@@ -1,4 +1,6 @@
-"""Pipeline records where they are usually lost or misread: by the seed's words, git, odd folders and clocks."""
+"""Pipeline records where they are usually lost or misread: by the seed's words, git, odd folders
+and clocks.
+"""
 
 import json
 import os
@@ -21,23 +23,43 @@ def base(tmp_path: Path) -> Path:
     return tmp_path / "records"
 
 
-def ask(base: Path, *words: str, cwd: Path | None = None, stdin: bytes = b"") -> tuple[int, dict[str, Any]]:
+def ask(
+    base: Path, *words: str, cwd: Path | None = None, stdin: bytes = b""
+) -> tuple[int, dict[str, Any]]:
     """The exit code and the document, which is the only thing on stdout."""
     done = run_here("pipeline", *words, "--base", str(base), cwd=cwd or base.parent, stdin=stdin)
     value: dict[str, Any] = json.loads(done.stdout)
-    assert value["success"] is (done.returncode == 0 or ("--non-blocking" in words and "error" not in value))
+    assert value["success"] is (
+        done.returncode == 0 or ("--non-blocking" in words and "error" not in value)
+    )
     assert value["correlation_id"]
     return done.returncode, value
 
 
 def write(base: Path, phase: str = "implement", *more: str) -> tuple[int, dict[str, Any]]:
-    return ask(base, "write", *WHO, "--phase", phase, "--payload", json.dumps(PAYLOADS[phase]), *more)
+    return ask(
+        base, "write", *WHO, "--phase", phase, "--payload", json.dumps(PAYLOADS[phase]), *more
+    )
 
 
 def test_the_seeds_example_is_written_and_read_to_the_letter(base: Path) -> None:
-    payload = '{"branch_name": "feat/OMN-2144", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}'
-    who = ("--ticket-id", "OMN-2144", "--run-id", "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "--phase", "implement")
-    more = ("--repo-commit-map", '{"omniclaude": "a1b2c3d"}', "--artifact-paths", '["src/foo.py", "tests/test_foo.py"]')
+    payload = (
+        '{"branch_name": "feat/OMN-2144", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}'
+    )
+    who = (
+        "--ticket-id",
+        "OMN-2144",
+        "--run-id",
+        "a1b2c3d4-e5f6-7890-abcd-ef1234567890",
+        "--phase",
+        "implement",
+    )
+    more = (
+        "--repo-commit-map",
+        '{"omniclaude": "a1b2c3d"}',
+        "--artifact-paths",
+        '["src/foo.py", "tests/test_foo.py"]',
+    )
     code, written = ask(base, "write", *who, "--attempt", "1", *more, "--payload", payload)
     assert code == 0
     assert written["checkpoint_path"].startswith("OMN-2144/a1b2c3d4-e5f6-7890-abcd-ef1234567890/")
@@ -59,7 +81,14 @@ def test_the_same_attempt_again_is_an_error_and_changes_nothing(base: Path) -> N
 
 @pytest.mark.parametrize("ticket", ["../x", "a/b", ".", "..", "", "a\0b", "x" * 65, "-x/../y"])
 def test_a_ticket_that_leaves_the_base_is_refused(base: Path, ticket: str) -> None:
-    words = ("--run-id", RUN, "--phase", "implement", "--payload", json.dumps(PAYLOADS["implement"]))
+    words = (
+        "--run-id",
+        RUN,
+        "--phase",
+        "implement",
+        "--payload",
+        json.dumps(PAYLOADS["implement"]),
+    )
     assert ask(base, "write", f"--ticket-id={ticket}", *words)[0] == 1
     assert not base.exists() or not any(base.rglob("*.yaml"))
 
@@ -72,7 +101,10 @@ def test_an_artifact_outside_is_refused(base: Path, path: str) -> None:
 def test_an_unknown_phase_lists_the_valid_ones(base: Path) -> None:
     code, said = ask(base, "read", *WHO, "--phase", "implementing")
     assert code == 1
-    assert all(phase in said["error"] + said["hint"] for phase in ("implement", "local_review", "create_pr"))
+    assert all(
+        phase in said["error"] + said["hint"]
+        for phase in ("implement", "local_review", "create_pr")
+    )
 
 
 def test_the_tenth_attempt_is_newer_than_the_ninth(base: Path) -> None:
@@ -82,7 +114,9 @@ def test_the_tenth_attempt_is_newer_than_the_ninth(base: Path) -> None:
     assert ask(base, "next-attempt", *WHO, "--phase", "implement")[1]["next_attempt"] == 11
 
 
-@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"a: &a [*a]", b"!!python/object:os.system x", b"- 1", b"\0"])
+@pytest.mark.parametrize(
+    "text", [b"", b"\xff\xfe", b"a: &a [*a]", b"!!python/object:os.system x", b"- 1", b"\0"]
+)
 def test_a_corrupt_record_is_skipped_by_list_and_told_by_read(base: Path, text: bytes) -> None:
     put_record(base)
     put_text(base, "phase_1_implement_a2.yaml", text)
@@ -91,7 +125,12 @@ def test_a_corrupt_record_is_skipped_by_list_and_told_by_read(base: Path, text: 
     code, said = ask(base, "read", *WHO, "--phase", "implement")
     assert code == 1
     assert "a2.yaml" in said["error"]
-    assert ask(base, "read", *WHO, "--phase", "implement", "--fallback")[1]["checkpoint"]["attempt_number"] == 1
+    assert (
+        ask(base, "read", *WHO, "--phase", "implement", "--fallback")[1]["checkpoint"][
+            "attempt_number"
+        ]
+        == 1
+    )
     assert ask(base, "validate", *WHO, "--phase", "implement")[1]["is_valid"] is False
 
 
@@ -105,7 +144,12 @@ def test_a_fifo_with_a_records_name_is_not_waited_for(base: Path) -> None:
 def test_a_base_of_spaces_and_bytes_works(tmp_path: Path) -> None:
     base = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a b"))
     assert write(base)[0] == 0
-    assert ask(base, "resume", *WHO, "--skip-to", "local_review")[1]["restored"]["implement"]["commit_sha"] == "a1b2c3d"
+    assert (
+        ask(base, "resume", *WHO, "--skip-to", "local_review")[1]["restored"]["implement"][
+            "commit_sha"
+        ]
+        == "a1b2c3d"
+    )
 
 
 def test_a_base_that_cannot_be_written_blocks_nothing_when_asked(base: Path) -> None:
@@ -127,7 +171,9 @@ def test_a_clock_that_is_ahead_is_a_warning_and_no_loss(base: Path) -> None:
     assert said["warnings"]
 
 
-@pytest.mark.parametrize("stamp", ["2026-03-31T14:00:00+02:00", "2026-03-31T12:00:00Z", "2026-03-31T17:45:00+05:45"])
+@pytest.mark.parametrize(
+    "stamp", ["2026-03-31T14:00:00+02:00", "2026-03-31T12:00:00Z", "2026-03-31T17:45:00+05:45"]
+)
 def test_a_time_of_any_zone_is_kept_as_utc(base: Path, stamp: str) -> None:
     assert write(base, "implement", "--timestamp", stamp)[0] == 0
     read = ask(base, "read", *WHO, "--phase", "implement")[1]
@@ -154,7 +200,9 @@ def test_the_hint_of_an_unwritten_phase_makes_it_writable(base: Path, repo: GitR
     refused = ask(base, *words, cwd=repo.path)[1]
     assert "is read, but not written" in refused["error"]
     repo.git(*shlex.split(refused["hint"].partition(": git ")[2]))
-    assert ask(base, *words, cwd=repo.path)[1]["checkpoint_path"].endswith("phase_4_pr_release_ready_a1.yaml")
+    assert ask(base, *words, cwd=repo.path)[1]["checkpoint_path"].endswith(
+        "phase_4_pr_release_ready_a1.yaml"
+    )
 
 
 def test_a_payload_of_another_phase_is_refused_in_words(base: Path) -> None:
@@ -191,7 +239,9 @@ def test_another_clone_resumes_from_the_records_alone(base: Path, tmp_path: Path
     answer = ask(tmp_path / "elsewhere", "resume", *WHO, "--skip-to", "create_pr")[1]
     assert answer["completed_phases"] == ["implement", "local_review"]
     assert (
-        ask(tmp_path / "elsewhere", "resume", "--ticket-id", TICKET, "--run-id", "latest")[1]["next_phase"]
+        ask(tmp_path / "elsewhere", "resume", "--ticket-id", TICKET, "--run-id", "latest")[1][
+            "next_phase"
+        ]
         == "create_pr"
     )
 
@@ -205,7 +255,9 @@ def test_a_payload_from_a_file_and_from_standard_input(base: Path) -> None:
     assert ask(base, "write", *WHO, "--phase", "implement", "--payload", "@none.json")[0] == 1
 
 
-@pytest.mark.parametrize("option", ["--repo-commit-map", "--artifact-paths", "--payload", "--timestamp", "--attempt"])
+@pytest.mark.parametrize(
+    "option", ["--repo-commit-map", "--artifact-paths", "--payload", "--timestamp", "--attempt"]
+)
 def test_an_option_that_is_empty_is_refused(base: Path, option: str) -> None:
     code, answer = write(base, "implement", option, "")
     assert (code, option in answer["error"]) == (1, True)
@@ -224,10 +276,14 @@ def test_validate_finds_the_same_from_every_folder_of_the_records(base: Path, be
     write(base)
     folder = base / TICKET / RUN
     (folder / "phase_9_x_a1.yaml").write_text("x: 1")
-    (folder / "phase_1_implement_a7.yaml").write_bytes((folder / "phase_1_implement_a1.yaml").read_bytes())
+    (folder / "phase_1_implement_a7.yaml").write_bytes(
+        (folder / "phase_1_implement_a1.yaml").read_bytes()
+    )
     (folder / "phase_3_create_pr_a1.yaml").mkdir()
     done = run_here("validate", str(base / below), "--json", cwd=base.parent)
-    found = [(one["path"].rpartition("/")[2], one["code"]) for one in json.loads(done.stdout)["findings"]]
+    found = [
+        (one["path"].rpartition("/")[2], one["code"]) for one in json.loads(done.stdout)["findings"]
+    ]
     assert found == [
         ("phase_1_implement_a7.yaml", "pipeline/misplaced"),
         ("phase_3_create_pr_a1.yaml", "file/not-a-file"),
@@ -238,7 +294,9 @@ def test_validate_finds_the_same_from_every_folder_of_the_records(base: Path, be
 def test_validate_of_one_record_outside_git_knows_its_folders(base: Path) -> None:
     write(base)
     folder = base / TICKET / RUN
-    assert run_here("validate", str(folder / "phase_1_implement_a1.yaml"), cwd=folder).returncode == 0
+    assert (
+        run_here("validate", str(folder / "phase_1_implement_a1.yaml"), cwd=folder).returncode == 0
+    )
     (folder / "phase_1_implement_a01.yaml").write_text("x: 1")
     done = run_here("validate", str(folder / "phase_1_implement_a01.yaml"), cwd=base.parent)
     assert (done.returncode, "pipeline/misplaced" in done.stdout) == (1, True)

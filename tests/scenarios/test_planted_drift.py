@@ -1,4 +1,6 @@
-"""Drift of every kind, planted in a real repository: all of it is found, nothing else is, and it is mended once."""
+"""Drift of every kind, planted in a real repository: all of it is found, nothing else is, and it is
+mended once.
+"""
 
 import json
 import os
@@ -93,7 +95,10 @@ def build_healthy(folder: Path) -> GitRepo:
 def drift(repo: GitRepo) -> None:
     for skill, text in _plant(repo).items():
         repo.write(path_of(skill), text)
-    repo.write(".git/info/attributes", repo.read(".git/info/attributes") + f"/{path_of('glued')} merge=union\n")
+    repo.write(
+        ".git/info/attributes",
+        repo.read(".git/info/attributes") + f"/{path_of('glued')} merge=union\n",
+    )
     planted.commit(repo, "Write more checkpoints", WRITTEN + HOUR)
     repo.git("mv", "lib/old.py", "lib/new.py")
     repo.git("rm", "-q", "lib/gone.py")
@@ -103,7 +108,8 @@ def drift(repo: GitRepo) -> None:
     repo.write("lib/mine.py", "# nobody else has it\n")
     repo.git("config", "--unset", "merge.checkpoint.recursive")
     (repo.path / ".git/hooks/pre-push").unlink()
-    # the healthy one that lists lib/held.py and is complete since long would be right to complain too
+    # the healthy one that lists lib/held.py and is complete since long would be right to complain
+    # too
     for at in (5, 7):
         (repo.path / path_of(f"healthy-{at:02}")).unlink()
     planted.commit_paths(repo, [path_of("healthy-05"), path_of("healthy-07")], WRITTEN + 3 * HOUR)
@@ -111,7 +117,12 @@ def drift(repo: GitRepo) -> None:
 
 def _plant(repo: GitRepo) -> dict[str, str]:
     side = _commit_elsewhere(repo)
-    blocker = {"id": "b1", "description": "x", "needs": "code_fix", "proposed_resolution": "Fixed by #340"}
+    blocker = {
+        "id": "b1",
+        "description": "x",
+        "needs": "code_fix",
+        "proposed_resolution": "Fixed by #340",
+    }
     files = [
         "docs/plan.md",
         "lib/old.py (the parser)",
@@ -138,7 +149,11 @@ def _plant(repo: GitRepo) -> dict[str, str]:
             "updated_at": ago(5),
             "blockers": [{**blocker, "proposed_resolution": "Ask Bo"}],
         },
-        "finished": {"status": "complete", "updated_at": ago(20), "context_primer": primer("lib/moving.py")},
+        "finished": {
+            "status": "complete",
+            "updated_at": ago(20),
+            "context_primer": primer("lib/moving.py"),
+        },
         "files": {"context_primer": primer(*files)},
         "only-here": {"context_primer": primer("lib/mine.py")},
         "outdated": {"context_primer": primer("lib/moving.py")},
@@ -168,7 +183,12 @@ def examine(repo: GitRepo, *words: str, cwd: Path | None = None) -> Ran:
 
 def places(ran: Ran) -> list[Place]:
     return sorted(
-        (one.level, one.code, one.path.removeprefix(".checkpoints/").removesuffix(".checkpoint.json"), one.where)
+        (
+            one.level,
+            one.code,
+            one.path.removeprefix(".checkpoints/").removesuffix(".checkpoint.json"),
+            one.where,
+        )
         for one in ran.outcome.findings
     )
 
@@ -217,9 +237,13 @@ def test_each_kind_is_found_alone_too(drifted: GitRepo) -> None:
 
 
 def test_fix_mends_what_is_safe_once_and_for_all(drifted: GitRepo) -> None:
-    before = {path.name: path.read_bytes() for path in (drifted.path / ".checkpoints").glob("*.json")}
+    before = {
+        path.name: path.read_bytes() for path in (drifted.path / ".checkpoints").glob("*.json")
+    }
     first = examine(drifted, "--fix")
-    assert places(first) == without(PLANTED, SAFE | {("drift/action-shipped", "shipped", f"{ACTION}/1")})
+    assert places(first) == without(
+        PLANTED, SAFE | {("drift/action-shipped", "shipped", f"{ACTION}/1")}
+    )
     after = take_snapshot(drifted.path / ".checkpoints")
     second = examine(drifted, "--fix")
     assert second.outcome.data["fix"]["fixed"] == []
@@ -227,7 +251,11 @@ def test_fix_mends_what_is_safe_once_and_for_all(drifted: GitRepo) -> None:
     assert second.outcome.data["fix"]["backups"] == []
     assert take_snapshot(drifted.path / ".checkpoints") == after
     assert places(second) == places(first)
-    changed = {name for name, data in before.items() if (drifted.path / ".checkpoints" / name).read_bytes() != data}
+    changed = {
+        name
+        for name, data in before.items()
+        if (drifted.path / ".checkpoints" / name).read_bytes() != data
+    }
     assert changed == {f"{skill}.checkpoint.json" for skill in ("bom", "files", "shipped", "long")}
     (backup,) = first.outcome.data["fix"]["backups"]
     for name in changed:
@@ -239,14 +267,21 @@ def test_what_is_mended_keeps_every_other_byte_and_its_age(drifted: GitRepo) -> 
     before = {skill: drifted.read(path_of(skill)) for skill in ("files", "shipped", "long", "bom")}
     examine(drifted, "--fix")
     after = {skill: drifted.read(path_of(skill)) for skill in before}
-    assert after["files"] == before["files"].replace("lib/old.py (the parser)", "lib/new.py (the parser)")
+    assert after["files"] == before["files"].replace(
+        "lib/old.py (the parser)", "lib/new.py (the parser)"
+    )
     assert after["bom"] == before["bom"].removeprefix("\ufeff")
     assert '"kept": 1.5' in after["long"]
     record = json.loads(after["shipped"])["recently_done"]
-    assert [(one["text"], one["at"]) for one in record] == [("Merge #340", write_instant(planted.BEGAN + 240 * HOUR))]
+    assert [(one["text"], one["at"]) for one in record] == [
+        ("Merge #340", write_instant(planted.BEGAN + 240 * HOUR))
+    ]
     assert record[0]["evidence"].startswith("#340 was merged on ")
     for skill, text in after.items():
-        assert json.loads(text)["updated_at"] == json.loads(before[skill].removeprefix("\ufeff"))["updated_at"]
+        assert (
+            json.loads(text)["updated_at"]
+            == json.loads(before[skill].removeprefix("\ufeff"))["updated_at"]
+        )
     (history,) = (drifted.path / ".checkpoints/history").glob("long.*.json")
     assert len(json.loads(history.read_bytes())["entries"][0]["items"]) == 60
 
@@ -261,7 +296,9 @@ def test_what_could_be_wrong_is_mended_only_by_its_name(drifted: GitRepo) -> Non
     assert again.outcome.data["fix"]["fixed"] == []
 
 
-def test_a_dry_run_shows_what_fix_will_write_to_the_byte_and_changes_nothing(drifted: GitRepo) -> None:
+def test_a_dry_run_shows_what_fix_will_write_to_the_byte_and_changes_nothing(
+    drifted: GitRepo,
+) -> None:
     examine(drifted)  # which leaves a cache behind
     before = take_snapshot(drifted.path)
     ran = examine(drifted, "--fix", "--dry-run")
@@ -270,8 +307,14 @@ def test_a_dry_run_shows_what_fix_will_write_to_the_byte_and_changes_nothing(dri
     changes = ran.outcome.data["fix"]["changes"]
     assert any("checkpoint-base" in change.get("command", "") for change in changes)
     examine(drifted, "--fix")
-    after = {change["path"]: (drifted.path / change["path"]).read_bytes() for change in changes if "diff" in change}
-    for change in (one for one in changes if "diff" in one and one["path"].startswith(".checkpoints")):
+    after = {
+        change["path"]: (drifted.path / change["path"]).read_bytes()
+        for change in changes
+        if "diff" in change
+    }
+    for change in (
+        one for one in changes if "diff" in one and one["path"].startswith(".checkpoints")
+    ):
         path = drifted.path / change["path"]
         path.write_bytes(before[change["path"]][1])
         patch = "".join(f"{line}\n" for line in change["diff"]).encode()
@@ -283,7 +326,9 @@ def test_a_dry_run_shows_what_fix_will_write_to_the_byte_and_changes_nothing(dri
 # other states of a repository
 
 
-def test_a_clone_that_never_saw_init_is_set_up_by_name_only(healthy: GitRepo, tmp_path: Path) -> None:
+def test_a_clone_that_never_saw_init_is_set_up_by_name_only(
+    healthy: GitRepo, tmp_path: Path
+) -> None:
     healthy.git("clone", "-q", str(healthy.path), str(tmp_path / "clone"))
     clone = GitRepo(tmp_path / "clone")
     missing = [("warning", "install/missing", ".checkpoints", "")]
@@ -294,7 +339,9 @@ def test_a_clone_that_never_saw_init_is_set_up_by_name_only(healthy: GitRepo, tm
 
 def test_a_driver_whose_interpreter_is_gone_is_mended(healthy: GitRepo) -> None:
     command = healthy.git("config", "merge.checkpoint.driver")
-    healthy.git("config", "merge.checkpoint.driver", command.replace(command.split("'")[1], "/gone/python3"))
+    healthy.git(
+        "config", "merge.checkpoint.driver", command.replace(command.split("'")[1], "/gone/python3")
+    )
     assert [place[1] for place in places(examine(healthy))] == ["driver/broken"]
     assert places(examine(healthy, "--fix")) == []
     assert healthy.git("config", "merge.checkpoint.driver") == command

@@ -34,7 +34,9 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("shown", "words"), COMMANDS.items(), ids=lambda each: str(each[0]))
-def test_a_long_command_says_on_a_terminal_what_it_does(shown: str, words: list[str], merged: Path) -> None:
+def test_a_long_command_says_on_a_terminal_what_it_does(
+    shown: str, words: list[str], merged: Path
+) -> None:
     said = show_here(*words, cwd=merged, env={})
     assert f"{CLEARED}{shown}" in said
     assert CLEARED in said[said.rindex(shown) :], "the line is cleared before the answer"

@@ -1,4 +1,6 @@
-"""project_dir is ".", so no file tells where a user's clone is; an absolute path stays valid, and merges with it."""
+"""project_dir is ".", so no file tells where a user's clone is; an absolute path stays valid, and
+merges with it.
+"""
 
 import json
 import shutil
@@ -41,7 +43,8 @@ def test_no_file_of_ours_tells_where_the_clone_is(repo: GitRepo, tmp_path: Path)
     repo.git("add", "-A")
     named = repo.git("grep", "--cached", "-l", "-F", str(repo.path), check=False).split()
     assert [name for name in named if "/history/" not in name] == []
-    (archived,) = (name for name in named if "/history/" in name)  # the one path that is not in this project
+    # the one path that is not in this project
+    (archived,) = (name for name in named if "/history/" in name)
     assert f"{repo.path}x" in repo.read(archived)
     assert f"{repo.path}/" not in repo.read(archived)
 
@@ -61,7 +64,9 @@ def test_whoever_needs_the_absolute_path_gets_it(repo: GitRepo) -> None:
     assert run_here("show", "build", cwd=app).stdout == checkpoint_text(project_dir=".")
     public = json.loads(run_here("show", "--absolute", "--public", "--json", cwd=app).stdout)
     assert public["checkpoints"]["build"]["project_dir"] == str(app)
-    assert json.loads(run_here("resume", "build", "--json", cwd=app).stdout)["project_dir"] == str(app)
+    assert json.loads(run_here("resume", "build", "--json", cwd=app).stdout)["project_dir"] == str(
+        app
+    )
     assert Checkpoints(app).show(absolute=True)["project_dir"] == str(app)
     assert Checkpoints(app).show()["project_dir"] == "."
 
@@ -75,7 +80,11 @@ def test_whoever_needs_the_absolute_path_gets_it(repo: GitRepo) -> None:
 
 def test_the_doctor_ends_with_another_machines_folder(repo: GitRepo) -> None:
     copy_set_up(repo)
-    files = {"generated_files": ["/home/ada/app/src/a.ts"], "key_decisions": [], "user_preferences": []}
+    files = {
+        "generated_files": ["/home/ada/app/src/a.ts"],
+        "key_decisions": [],
+        "user_preferences": [],
+    }
     repo.write(FILE, checkpoint_text(project_dir="/home/ada/app", context_primer=files))
     repo.write("src/a.ts", "1\n")
     repo.commit("start", hooks=False)
@@ -85,7 +94,10 @@ def test_the_doctor_ends_with_another_machines_folder(repo: GitRepo) -> None:
     value = read(repo.path)
     assert value["project_dir"] == "."
     assert value["context_primer"] == {**files, "generated_files": ["src/a.ts"]}
-    codes = [one["code"] for one in json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)["findings"]]
+    codes = [
+        one["code"]
+        for one in json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)["findings"]
+    ]
     assert not {"drift/project-dir", "drift/file-missing"}.intersection(codes)
 
 
@@ -93,8 +105,14 @@ def test_branches_with_different_folders_merge(repo: GitRepo) -> None:
     copy_set_up(repo)
     old = {"updated_at": "2026-03-02T09:30:00Z", "project_dir": "/home/ada/app"}
     new = {"updated_at": "2026-03-02T10:30:00Z", "project_dir": "/home/bob/app"}
-    for sides in ((old, {**new, "project_dir": "."}), ({**old, "project_dir": "."}, new), (old, new)):
-        repo.write(FILE, checkpoint_text(project_dir="/home/eve/app", updated_at="2026-03-01T09:00:00Z"))
+    for sides in (
+        (old, {**new, "project_dir": "."}),
+        ({**old, "project_dir": "."}, new),
+        (old, new),
+    ):
+        repo.write(
+            FILE, checkpoint_text(project_dir="/home/eve/app", updated_at="2026-03-01T09:00:00Z")
+        )
         repo.commit("base", hooks=False)
         repo.git("checkout", "-q", "-B", "theirs")
         repo.write(FILE, checkpoint_text(**sides[1], step="sprint-3"))

@@ -1,7 +1,8 @@
-"""Pull requests in a bare repository that stands in for a forge: which premerge merges, and what it says of the others.
+"""Pull requests in a bare repository that stands in for a forge: which premerge merges, and what it
+says of the others.
 
-Of every merge the content is looked at: all that a side wrote is there, all that a side took away is gone, and the
-forge's button, which merges by lines, then makes the same.
+Of every merge the content is looked at: all that a side wrote is there, all that a side took away
+is gone, and the forge's button, which merges by lines, then makes the same.
 """
 
 import json
@@ -37,9 +38,11 @@ RECORD = "runs/ABC-1/0b8f7a52-3c1d-4e5f-8a6b-7c8d9e0f1a2b/phase_1_implement_a1.y
 
 
 class Case(NamedTuple):
-    """A pull request. base, main, head: files. state: what premerge finds. left: kinds of what remains.
+    """A pull request. base, main, head: files. state: what premerge finds. left: kinds of what
+    remains.
 
-    mixed_up: the checkpoints that a merge by lines would make something else of, without a conflict.
+    mixed_up: the checkpoints that a merge by lines would make something else of, without a
+    conflict.
     """
 
     base: Files
@@ -52,7 +55,10 @@ class Case(NamedTuple):
 
 def at(status: str, number: int, **more: Any) -> list[dict[str, Any]]:
     """The rows, one of them in another status."""
-    return [{**row, "status": status, **more} if place == number else row for place, row in enumerate(ROWS)]
+    return [
+        {**row, "status": status, **more} if place == number else row
+        for place, row in enumerate(ROWS)
+    ]
 
 
 def one(**fields: Any) -> dict[str, str]:
@@ -79,7 +85,11 @@ def pair(name: str, text: str) -> dict[str, str]:
 
 KEYS = ["{", '"a": 1,', '"b": 2,', '"c": 3,', '"d": 4,', '"e": 5', "}"]
 FILES = {"a.txt": "1\n", "b.txt": "1\n"}
-STATE = {"workflow_id": "w", "current_phase": "plan", "phases": {"plan": {"status": "in_progress", "attempts": 1}}}
+STATE = {
+    "workflow_id": "w",
+    "current_phase": "plan",
+    "phases": {"plan": {"status": "in_progress", "attempts": 1}},
+}
 YAML = [f"key_{number}: {number}" for number in range(9)]
 PLAIN_ACTIONS = ["one", "two", "three"]
 
@@ -274,7 +284,9 @@ CASES: dict[str, Case] = {
 
 @pytest.fixture(autouse=True)
 def unnamed_bare_repositories() -> None:
-    """Lets git use the forge by its folder alone: these tests call functions, for which no job names it."""
+    """Lets git use the forge by its folder alone: these tests call functions, for which no job
+    names it.
+    """
     Path(os.environ["HOME"], ".config/git/config").unlink(missing_ok=True)
 
 
@@ -308,7 +320,9 @@ def _add_shapes(stream: Stream) -> None:
         commit(f"cross/{side}-step", [f"cross/{side}2"], decided("head1", "main1", step=side))
     commit("octopus/a", ["shape/base"], {"a.txt": "a\n"})
     commit("octopus/b", ["shape/base"], {"b.txt": "b\n"})
-    commit("octopus/head1", ["shape/base", "octopus/a", "octopus/b"], {"a.txt": "a\n", "b.txt": "b\n"})
+    commit(
+        "octopus/head1", ["shape/base", "octopus/a", "octopus/b"], {"a.txt": "a\n", "b.txt": "b\n"}
+    )
     commit("octopus/head", ["octopus/head1"], decided("head's"))
     commit("octopus/main", ["shape/base"], decided("main's"))
     commit("stranger", [], decided("another beginning"))
@@ -316,7 +330,17 @@ def _add_shapes(stream: Stream) -> None:
 
 def request(forge: GitRepo, base: str, head: str) -> Request:
     ids = [forge.git("rev-parse", name) for name in (base, head)]
-    return Request(str(forge.path), "origin", "main", "topic", ids[0], ids[1], f"refs/heads/{head}", False, False)
+    return Request(
+        str(forge.path),
+        "origin",
+        "main",
+        "topic",
+        ids[0],
+        ids[1],
+        f"refs/heads/{head}",
+        False,
+        False,
+    )
 
 
 def run(forge: GitRepo, base: str, head: str) -> tuple[Request, Premerge]:
@@ -331,7 +355,9 @@ def read(forge: GitRepo, commit: str, path: str) -> str | None:
 
 
 def leaves(text: str | None) -> Counter[str]:
-    """What a document says, place by place but for the numbers of lists; what is no JSON: its lines."""
+    """What a document says, place by place but for the numbers of lists; what is no JSON: its
+    lines.
+    """
     if text is None:
         return Counter()
     try:
@@ -371,15 +397,23 @@ def test_a_pull_request_is_merged_or_explained(forge: GitRepo, name: str) -> Non
     assert outcome.code == int(case.state == "conflicts")
     if case.state == "conflicts":
         assert not done.commit
-        assert {finding.path for finding in outcome.findings} == {one.path for one in done.merged.remaining}
-        button = any(line.text.endswith("do not press it") for line in outcome.blocks if isinstance(line, Line))
+        assert {finding.path for finding in outcome.findings} == {
+            one.path for one in done.merged.remaining
+        }
+        button = any(
+            line.text.endswith("do not press it")
+            for line in outcome.blocks
+            if isinstance(line, Line)
+        )
         assert button == merge_plainly(forge, asked.base, asked.head).clean
     if case.state == "merged":
         check_merge(forge, asked, done)
 
 
 def check_merge(forge: GitRepo, asked: Request, done: Premerge) -> None:
-    """Everything that either side wrote is in the merge, all that it took away is gone, and the button works."""
+    """Everything that either side wrote is in the merge, all that it took away is gone, and the
+    button works.
+    """
     parents = forge.git("rev-list", "--parents", "-1", done.commit).split()[1:]
     assert parents == [asked.head, asked.base]
     base = forge.git("merge-base", asked.head, asked.base)
@@ -410,7 +444,8 @@ def list_written(forge: GitRepo, base: str, side: str) -> list[str]:
 def is_moved(forge: GitRepo, base: str, asked: Request, path: str) -> bool:
     """Whether one of the sides gave a file another name."""
     said = [
-        forge.git("diff", "-M", "--name-status", "--diff-filter=R", base, side) for side in (asked.head, asked.base)
+        forge.git("diff", "-M", "--name-status", "--diff-filter=R", base, side)
+        for side in (asked.head, asked.base)
     ]
     return any(f"\t{path}\t" in text for text in said)
 
@@ -450,7 +485,9 @@ def test_a_criss_cross_is_merged_with_the_merge_of_its_bases(forge: GitRepo) -> 
 def test_a_criss_cross_with_a_true_conflict_remains(forge: GitRepo) -> None:
     _, done = run(forge, "cross/main-step", "cross/head-step")
     assert done.merged is not None
-    assert [clash.where for remaining in done.merged.remaining for clash in remaining.clashes] == ["/step"]
+    assert [clash.where for remaining in done.merged.remaining for clash in remaining.clashes] == [
+        "/step"
+    ]
 
 
 def test_an_octopus_in_the_pull_request_is_history_like_any_other(forge: GitRepo) -> None:
@@ -468,7 +505,9 @@ def test_an_octopus_in_the_pull_request_is_history_like_any_other(forge: GitRepo
         ("shape/base", "cross/head1", "up-to-date"),
     ],
 )
-def test_where_one_has_all_of_the_other_nothing_is_done(forge: GitRepo, base: str, head: str, state: str) -> None:
+def test_where_one_has_all_of_the_other_nothing_is_done(
+    forge: GitRepo, base: str, head: str, state: str
+) -> None:
     asked, done = run(forge, base, head)
     assert (done.state, done.commit) == (state, "")
     assert describe_premerge(asked, done).code == 0
@@ -482,8 +521,14 @@ def test_unrelated_histories_are_refused(forge: GitRepo) -> None:
 @pytest.mark.parametrize("name", [".git", "..", ".GIT"])
 def test_a_path_that_git_checks_out_nowhere_is_refused(forge: GitRepo, name: str) -> None:
     number = list(CASES).index("both decided something")
-    blob = forge.run("git", "hash-object", "-w", "--stdin", stdin=b"[core]\n\tfsmonitor = touch /tmp/x\n").stdout
-    inner = forge.run("git", "mktree", stdin=b"100644 blob %s\tconfig\n" % blob.strip()).stdout.decode().strip()
+    blob = forge.run(
+        "git", "hash-object", "-w", "--stdin", stdin=b"[core]\n\tfsmonitor = touch /tmp/x\n"
+    ).stdout
+    inner = (
+        forge.run("git", "mktree", stdin=b"100644 blob %s\tconfig\n" % blob.strip())
+        .stdout.decode()
+        .strip()
+    )
     listed = forge.git("ls-tree", f"{number}/head") + f"\n040000 tree {inner}\t{name}\n"
     tree = forge.run("git", "mktree", stdin=listed.encode()).stdout.decode().strip()
     evil = forge.git("commit-tree", tree, "-p", f"{number}/head", "-m", "evil")
@@ -500,10 +545,13 @@ def test_a_merged_pull_request_is_done(forge: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", ["a conflict full of control characters", "a conflict in a name full of control characters"]
+    "case",
+    ["a conflict full of control characters", "a conflict in a name full of control characters"],
 )
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_strangers_text_reaches_no_terminal_page_or_log(forge: GitRepo, format_name: str, case: str) -> None:
+def test_a_strangers_text_reaches_no_terminal_page_or_log(
+    forge: GitRepo, format_name: str, case: str
+) -> None:
     number = list(CASES).index(case)
     outcome = describe_premerge(*run(forge, f"{number}/main", f"{number}/head"))
     said = render("ci", outcome, format_name, Screen())

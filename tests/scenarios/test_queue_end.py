@@ -1,4 +1,6 @@
-"""The daily end of a shared queue: each session finishes what the other one still had to do, in real git."""
+"""The daily end of a shared queue: each session finishes what the other one still had to do, in
+real git.
+"""
 
 import json
 import os
@@ -25,7 +27,10 @@ RESOLVE = next(tool for tool in TOOLS if tool.name == "checkpoint_resolve")
 LATER = "2026-03-05T00:00:00Z"
 WAYS = {
     "merge": (("git", "merge", "theirs"), ("git", "commit", "--no-edit")),
-    "rebase": (("git", "rebase", "theirs"), ("env", "GIT_EDITOR=true", "git", "rebase", "--continue")),
+    "rebase": (
+        ("git", "rebase", "theirs"),
+        ("env", "GIT_EDITOR=true", "git", "rebase", "--continue"),
+    ),
     "cherry-pick": (
         ("git", "cherry-pick", "theirs"),
         ("env", "GIT_EDITOR=true", "git", "cherry-pick", "--continue"),
@@ -47,7 +52,9 @@ def done(repo: GitRepo, branch: str, *words: str) -> None:
 
 @pytest.fixture
 def queue(repo: GitRepo) -> GitRepo:
-    """A queue of two actions; "theirs" has finished the second one, and "ours", checked out, the first one."""
+    """A queue of two actions; "theirs" has finished the second one, and "ours", checked out, the
+    first one.
+    """
     drive(repo)
     repo.write(PATH, checkpoint_text(next_actions=["Write A", "Write B"], recently_done=[]))
     repo.commit("base")
@@ -57,12 +64,15 @@ def queue(repo: GitRepo) -> GitRepo:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_both_sessions_finished_stays_finished_and_one_answer_ends_the_merge(queue: GitRepo, way: str) -> None:
+def test_what_both_sessions_finished_stays_finished_and_one_answer_ends_the_merge(
+    queue: GitRepo, way: str
+) -> None:
     start, finish = WAYS[way]
     stopped = queue.run(*start)
     assert stopped.returncode != 0
-    assert b'add what is next: checkpoint resolve .checkpoints/build.checkpoint.json --next "..."' in (
-        stopped.stderr + stopped.stdout
+    assert (
+        b'add what is next: checkpoint resolve .checkpoints/build.checkpoint.json --next "..."'
+        in (stopped.stderr + stopped.stdout)
     )
     assert "Write A" not in queue.read(PATH).partition('"recently_done"')[0]
     assert "(nothing is left to do; add what is next:" in queue.read(PATH)
@@ -107,7 +117,9 @@ def test_the_work_can_be_complete_and_a_terminal_asks(queue: GitRepo) -> None:
 
 
 def find_end(repo: GitRepo) -> tuple[list[str], str, bool]:
-    """Return what the file holds: its next actions, its status, and whether git has it for resolved."""
+    """Return what the file holds: its next actions, its status, and whether git has it for
+    resolved.
+    """
     value = value_of(repo)
     is_resolved = repo.git("diff", "--name-only", "--diff-filter=U") == ""
     return value["next_actions"], value["status"], is_resolved
@@ -134,17 +146,30 @@ def test_mergetool_and_an_agents_tool_ask_and_take_the_answer(queue: GitRepo) ->
     queue.git("checkout", "--merge", "--", PATH)
     world = World(str(queue.path), "")
     for asked in ({}, {"take": "theirs"}):
-        (finding,) = name_tools(RESOLVE.run(asked, world).document, {RESOLVE.name: RESOLVE})["findings"]
-        assert (finding["where"], "nothing is left to do" in finding["message"]) == ("/next_actions", True)
+        (finding,) = name_tools(RESOLVE.run(asked, world).document, {RESOLVE.name: RESOLVE})[
+            "findings"
+        ]
+        assert (finding["where"], "nothing is left to do" in finding["message"]) == (
+            "/next_actions",
+            True,
+        )
         named = f'checkpoint_resolve {{"paths": ["{PATH}"]'
-        answers = f'{named}, "next_action": "..."}}; or that nothing is: {named}, "complete": true}}'
+        answers = (
+            f'{named}, "next_action": "..."}}; or that nothing is: {named}, "complete": true}}'
+        )
         assert finding["hint"] == f"add what is next: {answers}"
-    assert RESOLVE.run({"paths": ["build"], "next_action": "Write D"}, world).document["findings"] == []
+    assert (
+        RESOLVE.run({"paths": ["build"], "next_action": "Write D"}, world).document["findings"]
+        == []
+    )
     assert find_end(queue) == (["Write D"], "in_progress", True)
     queue.git("checkout", "--merge", "--", PATH)
     RESOLVE.run({"complete": True}, world)
     assert find_end(queue) == ([], "complete", True)
-    assert sorted(entry["text"] for entry in value_of(queue)["recently_done"]) == ["Write A", "Write B"]
+    assert sorted(entry["text"] for entry in value_of(queue)["recently_done"]) == [
+        "Write A",
+        "Write B",
+    ]
 
 
 @NEEDS_MERGE_TREE
@@ -152,7 +177,11 @@ def test_a_job_asks_and_is_content_with_the_answer(queue: GitRepo) -> None:
     words = ("ci", "merge", "--base", "theirs", "--head", "ours", "--json")
     asked = json.loads(run_here(*words, cwd=queue.path).stdout)
     (finding,) = asked["findings"]
-    assert (asked["state"], finding["code"], finding["where"]) == ("conflicts", "premerge/conflict", "/next_actions")
+    assert (asked["state"], finding["code"], finding["where"]) == (
+        "conflicts",
+        "premerge/conflict",
+        "/next_actions",
+    )
     assert finding["message"] == "ours and theirs together finished all of /next_actions"
     resolve = ["checkpoint", "resolve", PATH]
     assert finding["commands"] == [[*resolve, "--next", "..."], [*resolve, "--complete"]]

@@ -1,4 +1,6 @@
-"""Sync, pushes with hooks and `ci premerge` over smart HTTP and ssh; servers that ask, refuse, wait or break off."""
+"""Sync, pushes with hooks and `ci premerge` over smart HTTP and ssh; servers that ask, refuse, wait
+or break off.
+"""
 
 import json
 import os
@@ -47,7 +49,9 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SshServer]:
         yield server
 
 
-@pytest.fixture(params=[pytest.param("http", marks=NEEDS_HTTP), pytest.param("ssh", marks=NEEDS_SSHD)])
+@pytest.fixture(
+    params=[pytest.param("http", marks=NEEDS_HTTP), pytest.param("ssh", marks=NEEDS_SSHD)]
+)
 def url(request: pytest.FixtureRequest, hub: Hub) -> str:
     """Where the hub is served."""
     server: GitHttpServer | SshServer = request.getfixturevalue(request.param)
@@ -87,7 +91,11 @@ def test_two_clones_sync_through_a_connection(hub: Hub, url: str, tmp_path: Path
     bob.change(project="atlas")
     assert bob.sync().merged == [BUILD]
     assert ann.sync().brought == [BUILD]
-    assert (hub.load()["project"], hub.load()["cost"], ann.load()) == ("atlas", {"total_usd": 2.0}, bob.load())
+    assert (hub.load()["project"], hub.load()["cost"], ann.load()) == (
+        "atlas",
+        {"total_usd": 2.0},
+        bob.load(),
+    )
 
 
 def test_a_push_through_a_connection_meets_the_hook(hub: Hub, url: str, tmp_path: Path) -> None:
@@ -115,7 +123,9 @@ def test_a_pull_request_is_merged_through_a_connection(hub: Hub, url: str, tmp_p
 
 
 def diverge(ann: Clone) -> None:
-    """Branches main and topic, which both decided something: a merge by lines would be a conflict."""
+    """Branches main and topic, which both decided something: a merge by lines would be a
+    conflict.
+    """
     ann.git("branch", "topic")
     for branch in ("topic", "main"):
         ann.git("checkout", "-q", branch)
@@ -125,7 +135,16 @@ def diverge(ann: Clone) -> None:
 
 
 def premerge(clone: Clone, remote: str = "origin") -> Any:
-    words = ("merge", "--remote", remote, "--base", "origin/main", "--head", "origin/topic", "--push")
+    words = (
+        "merge",
+        "--remote",
+        remote,
+        "--base",
+        "origin/main",
+        "--head",
+        "origin/topic",
+        "--push",
+    )
     return run_verb(ci, *words, cwd=clone.path, env=dict(os.environ)).outcome
 
 
@@ -137,13 +156,19 @@ def test_a_password_that_a_helper_knows_is_used(ann: Clone, http: GitHttpServer)
     http.password = True
     point(ann, http.url())
     name, _, password = LOGIN.partition(":")
-    ann.git("config", "credential.helper", f"!f() {{ echo username={name}; echo 'password={password}'; }}; f")
+    ann.git(
+        "config",
+        "credential.helper",
+        f"!f() {{ echo username={name}; echo 'password={password}'; }}; f",
+    )
     ann.change(project="atlas")
     assert ann.sync().sent == [BUILD]
 
 
 @NEEDS_HTTP
-def test_a_password_is_asked_of_nobody(ann: Clone, http: GitHttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_asked_of_nobody(
+    ann: Clone, http: GitHttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     http.password = True
     point(ann, http.url())
     asked = ann.path / ".git/asked"
@@ -172,10 +197,17 @@ def test_ssh_asks_nobody_for_a_password_nor_about_a_host(
     monkeypatch.setenv("SSH_ASKPASS_REQUIRE", "force")
     point(ann, ssh.url(hub.path))
     ann.change(project="atlas")
-    for command, reason in ((ssh.stranger, "Permission denied"), ("ssh -F none", "Host key verification failed")):
+    for command, reason in (
+        (ssh.stranger, "Permission denied"),
+        ("ssh -F none", "Host key verification failed"),
+    ):
         monkeypatch.setenv("GIT_SSH_COMMAND", command)
         code, said = finding(ann)
-        assert (code, reason in said, "git ls-remote origin" in said) == ("sync/queued", True, True), said
+        assert (code, reason in said, "git ls-remote origin" in said) == (
+            "sync/queued",
+            True,
+            True,
+        ), said
     assert not asked.exists()
 
 
@@ -229,7 +261,9 @@ def test_a_merge_that_may_not_be_pushed_says_so(ann: Clone, http: GitHttpServer)
 # silence, and an end in the middle
 
 
-@pytest.fixture(params=[pytest.param("http", marks=NEEDS_HTTP), pytest.param("ssh", marks=NEEDS_SSH), "git"])
+@pytest.fixture(
+    params=[pytest.param("http", marks=NEEDS_HTTP), pytest.param("ssh", marks=NEEDS_SSH), "git"]
+)
 def silent(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a server that never answers."""
     with serve_silence() as port:
@@ -250,12 +284,16 @@ def test_a_premerge_with_a_server_that_never_answers_has_an_end(
 ) -> None:
     monkeypatch.setattr(remotes, "PATIENCE", 1.0)
     point(ann, silent)
-    with pytest.raises(CheckpointError, match="origin gave no answer: fatal: no answer within 1 second"):
+    with pytest.raises(
+        CheckpointError, match="origin gave no answer: fatal: no answer within 1 second"
+    ):
         premerge(ann)
 
 
 @NEEDS_HTTP
-def test_a_fetch_that_breaks_off_leaves_the_clone_as_it_was(hub: Hub, ann: Clone, http: GitHttpServer) -> None:
+def test_a_fetch_that_breaks_off_leaves_the_clone_as_it_was(
+    hub: Hub, ann: Clone, http: GitHttpServer
+) -> None:
     bob = hub.clone("bob")
     bob.change(project="atlas")
     bob.sync()
@@ -269,7 +307,9 @@ def test_a_fetch_that_breaks_off_leaves_the_clone_as_it_was(hub: Hub, ann: Clone
 
 
 @NEEDS_HTTP
-def test_a_push_whose_answer_breaks_off_arrives_once(hub: Hub, ann: Clone, http: GitHttpServer) -> None:
+def test_a_push_whose_answer_breaks_off_arrives_once(
+    hub: Hub, ann: Clone, http: GitHttpServer
+) -> None:
     point(ann, http.url())
     http.dies_in = "git-receive-pack"
     ann.change(project="atlas")
@@ -281,7 +321,9 @@ def test_a_push_whose_answer_breaks_off_arrives_once(hub: Hub, ann: Clone, http:
 
 @NEEDS_HTTP
 @NEEDS_MERGE_TREE
-def test_a_merge_whose_push_breaks_off_is_found_to_have_arrived(hub: Hub, ann: Clone, http: GitHttpServer) -> None:
+def test_a_merge_whose_push_breaks_off_is_found_to_have_arrived(
+    hub: Hub, ann: Clone, http: GitHttpServer
+) -> None:
     diverge(ann)
     point(ann, http.url())
     http.dies_in = "git-receive-pack"

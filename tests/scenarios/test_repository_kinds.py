@@ -1,4 +1,6 @@
-"""The main story in repositories of other kinds: SHA-256, reftable, monitored, partial clones, linked worktrees."""
+"""The main story in repositories of other kinds: SHA-256, reftable, monitored, partial clones,
+linked worktrees.
+"""
 
 import json
 import os
@@ -33,13 +35,19 @@ def decide(repo: GitRepo, *decisions: str) -> None:
 
 
 def merge_both(repo: GitRepo) -> None:
-    """Two branches decide something, and their merge has both, with the driver and the hooks that init installed."""
+    """Two branches decide something, and their merge has both, with the driver and the hooks that
+    init installed.
+    """
     repo.git("checkout", "-q", "-b", "side")
     decide(repo, "first", "side's")
     repo.git("checkout", "-q", "main")
     decide(repo, "first", "main's")
     repo.git("merge", "-q", "--no-edit", "side")
-    assert set(json.loads(repo.read(BUILD))["context_primer"]["key_decisions"]) == {"first", "side's", "main's"}
+    assert set(json.loads(repo.read(BUILD))["context_primer"]["key_decisions"]) == {
+        "first",
+        "side's",
+        "main's",
+    }
     repo.write(BUILD, "{}\n")
     repo.git("add", "-A")
     assert repo.exit_code("commit", "-q", "-m", "broken") != 0
@@ -48,8 +56,16 @@ def merge_both(repo: GitRepo) -> None:
 
 def look(repo: GitRepo) -> None:
     """Every way to look at the history says the same as in any repository."""
-    found = {one["code"] for one in json.loads(say(repo, "doctor", "--json"))["findings"] if one["level"] != "note"}
-    assert found == {"drift/project-dir", "drift/stale-in-progress"}  # the sample is old, and of another folder
+    found = {
+        one["code"]
+        for one in json.loads(say(repo, "doctor", "--json"))["findings"]
+        if one["level"] != "note"
+    }
+    # the sample is old, and of another folder
+    assert found == {
+        "drift/project-dir",
+        "drift/stale-in-progress",
+    }
     assert "side's" in say(repo, "log", "build")
     assert "not checked" not in say(repo, "audit", "HEAD")
     assert "build" in say(repo, "status")
@@ -64,7 +80,9 @@ def look(repo: GitRepo) -> None:
     ],
     ids=" ".join,
 )
-def test_the_story_holds_in_a_repository_of_another_format(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_the_story_holds_in_a_repository_of_another_format(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     repo = GitRepo.create(tmp_path / "repo", *options)
     say(repo, "init")
     decide(repo, "first")
@@ -81,7 +99,9 @@ def test_a_file_system_monitor_hides_nothing_and_is_not_started_by_us(repo: GitR
     say(repo, "init")
     decide(repo, "first")
     # version 2 of its protocol: a token, and that nothing has changed since, which is a lie
-    monitor = repo.write(".git/monitor", f"#!/bin/sh\ntouch '{repo.path}/.git/started'\nprintf 'token\\0'\n")
+    monitor = repo.write(
+        ".git/monitor", f"#!/bin/sh\ntouch '{repo.path}/.git/started'\nprintf 'token\\0'\n"
+    )
     monitor.chmod(0o755)
     repo.git("config", "core.fsmonitor", ".git/monitor")
     repo.git("status")
@@ -148,11 +168,15 @@ def test_what_compares_in_a_partial_clone_fetches_or_says_what_it_lacks(
     repo: GitRepo, tmp_path: Path, words: str, code: int, said: str
 ) -> None:
     done = run_here(*words.split(), cwd=clone_merged(repo, tmp_path / "partial").path)
-    assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert (done.returncode, said in done.stdout + done.stderr) == (code, True), (
+        done.stdout + done.stderr
+    )
 
 
 @NEEDS_MERGE_TREE
-def test_nothing_judged_without_the_server_is_not_nothing_lost(repo: GitRepo, tmp_path: Path) -> None:
+def test_nothing_judged_without_the_server_is_not_nothing_lost(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     clone = clone_merged(repo, tmp_path / "partial")
     clone.git("remote", "set-url", "origin", f"file://{tmp_path}/gone")
     sides = "--base HEAD~1^1 --head HEAD~1^2"
@@ -194,7 +218,9 @@ def test_worktrees_with_relative_paths_are_worktrees(repo: GitRepo) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> GitRepo:
-    """A repository with reftable and one checkpoint, and a linked work tree beside it, on the branch topic."""
+    """A repository with reftable and one checkpoint, and a linked work tree beside it, on the
+    branch topic.
+    """
     repo = GitRepo.create(tmp_path / "table", "--ref-format=reftable")
     decide(repo, "first")
     repo.git("worktree", "add", "-q", "-b", "topic", "../linked")
@@ -204,7 +230,10 @@ def table(tmp_path: Path) -> GitRepo:
 @REFTABLE
 def test_with_reftable_another_work_tree_is_shown_once_and_with_its_branch(table: GitRepo) -> None:
     linked = GitRepo(table.path.parent / "linked")
-    for branch, decisions in (("topic", ["first", "second"]), ("other", ["first", "second", "third"])):
+    for branch, decisions in (
+        ("topic", ["first", "second"]),
+        ("other", ["first", "second", "third"]),
+    ):
         linked.git("checkout", "-q", "-B", branch)
         decide(linked, *decisions)
         found = json.loads(say(table, "status", "--worktrees", "--json"))["worktrees"]
@@ -213,24 +242,34 @@ def test_with_reftable_another_work_tree_is_shown_once_and_with_its_branch(table
 
 
 @REFTABLE
-def test_with_reftable_a_linked_work_tree_sees_at_once_what_its_new_head_has(table: GitRepo) -> None:
+def test_with_reftable_a_linked_work_tree_sees_at_once_what_its_new_head_has(
+    table: GitRepo,
+) -> None:
     linked = GitRepo(table.path.parent / "linked")
     table.git("branch", "ahead")
     table.git("checkout", "-q", "ahead")
     decide(table, "first", "ahead's")
     table.git("checkout", "-q", "main")
-    ahead = [one["branch"] for one in json.loads(say(linked, "status", "--worktrees", "--json"))["worktrees"]]
+    ahead = [
+        one["branch"]
+        for one in json.loads(say(linked, "status", "--worktrees", "--json"))["worktrees"]
+    ]
     assert ahead == ["ahead"]
     linked.git("checkout", "-q", "--detach", "ahead")
-    linked.write(BUILD, json.dumps(checkpoint(context_primer={"key_decisions": ["first"]})))  # rotated away
+    # rotated away
+    linked.write(BUILD, json.dumps(checkpoint(context_primer={"key_decisions": ["first"]})))
     assert json.loads(say(linked, "status", "--worktrees", "--json"))["worktrees"] == []
 
 
 @REFTABLE
 @pytest.mark.parametrize("is_signed", [False, True])
-def test_with_reftable_a_commit_counts_as_work_of_a_session(table: GitRepo, *, is_signed: bool) -> None:
+def test_with_reftable_a_commit_counts_as_work_of_a_session(
+    table: GitRepo, *, is_signed: bool
+) -> None:
     signer = table.path.parent / "signer"
-    signer.write_text("#!/bin/sh\ncat > /dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\necho x\n")
+    signer.write_text(
+        "#!/bin/sh\ncat > /dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\necho x\n"
+    )
     signer.chmod(0o755)
     table.git("config", "gpg.program", str(signer))
     table.git("config", "commit.gpgSign", str(is_signed).lower())

@@ -1,4 +1,6 @@
-"""Restore points where work is usually lost: git's own commands in between, odd files, odd clocks."""
+"""Restore points where work is usually lost: git's own commands in between, odd files, odd
+clocks.
+"""
 
 import os
 import subprocess
@@ -37,7 +39,11 @@ def test_files_of_any_name_survive_a_clean_and_a_reset(work: GitRepo) -> None:
     for name in names:
         (work.path / "src" / name).unlink()
     done = subprocess.run(
-        ["sh", f".checkpoints/{point}/restore.sh"], cwd=work.path, capture_output=True, text=True, check=False
+        ["sh", f".checkpoints/{point}/restore.sh"],
+        cwd=work.path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert look(work.path) == before
@@ -67,7 +73,9 @@ def test_a_file_that_became_a_folder_and_a_folder_that_became_a_file(work: GitRe
         assert look(work.path) == before
 
 
-def test_a_link_in_the_place_of_a_folder_is_not_written_through(work: GitRepo, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_folder_is_not_written_through(
+    work: GitRepo, tmp_path: Path
+) -> None:
     point = make(work.path, "src")
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -137,7 +145,9 @@ def test_a_huge_file_and_an_empty_one_come_back(work: GitRepo, megabytes: int) -
 def test_a_fifo_and_a_socket_are_left_out_by_name_and_left_alone(work: GitRepo) -> None:
     os.mkfifo(work.path / "src/pipe")
     answer = ask(work.path, "create", "src")
-    assert [(one["path"], one["reason"]) for one in answer["left_out"]] == [("src/pipe", "not a file")]
+    assert [(one["path"], one["reason"]) for one in answer["left_out"]] == [
+        ("src/pipe", "not a file")
+    ]
     work.write("src/a.py", "broken")
     ask(work.path, "rollback", answer["checkpoint_id"])
     assert (work.path / "src/pipe").is_fifo()
@@ -173,7 +183,9 @@ def test_a_clock_that_goes_back_changes_neither_order_nor_latest(
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "America/St_Johns", "UTC+12"])
-def test_the_time_zone_changes_no_expiry(work: GitRepo, zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_zone_changes_no_expiry(
+    work: GitRepo, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:

@@ -1,4 +1,6 @@
-"""What a narrow terminal shows of common commands: no line is longer than it is wide, except commands to copy."""
+"""What a narrow terminal shows of common commands: no line is longer than it is wide, except
+commands to copy.
+"""
 
 import json
 import re
@@ -47,10 +49,14 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Work that waits on a long question, after a merge, with what is out of date and what is not valid."""
+    """Work that waits on a long question, after a merge, with what is out of date and what is not
+    valid.
+    """
     repo = GitRepo.create(tmp_path_factory.mktemp("screens") / "a-project-with-a-name")
     run_here("init", cwd=repo.path)
-    run_here("update", "api", "--next_actions+=Merge PR #7: " + "search in all of it " * 6, cwd=repo.path)
+    run_here(
+        "update", "api", "--next_actions+=Merge PR #7: " + "search in all of it " * 6, cwd=repo.path
+    )
     run_here("ask", "api", LONG, "--option", "eu-west", "--option", "us-east", cwd=repo.path)
     run_here("update", "api", "--context_primer.generated_files+=src/gone.py", cwd=repo.path)
     repo.commit("Merge pull request #7 from ada/search")
@@ -68,7 +74,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_screen_fits_the_terminal(words: list[str], columns: int, project: Path) -> None:
     said = show_here(*words, cwd=project, env={"COLUMNS": str(columns), "NO_COLOR": "1"})
     shown = [line.rpartition("\x1b[K")[2] for line in said.split("\n")]
-    long = [line for line in shown if len(line) > columns and " " in line.strip() and not TO_COPY.match(line)]
+    long = [
+        line
+        for line in shown
+        if len(line) > columns and " " in line.strip() and not TO_COPY.match(line)
+    ]
     assert long == []
 
 
@@ -80,7 +90,9 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo.write("gone.txt", "gone\n" * 9)
     for at in range(10):
         repo.write(f"lib/part{at}.py", f"part {at}\n" * 9)
-        changes: dict[str, object] = {"context_primer": {"generated_files": [f"lib/part{at}.py", "gone.txt"]}}
+        changes: dict[str, object] = {
+            "context_primer": {"generated_files": [f"lib/part{at}.py", "gone.txt"]}
+        }
         changes["project_dir"] = str(repo.path) if at > 5 else "/home/bob/project"
         changes["next_actions"] = ["Merge #12", "Write it"] if at < 5 else ["Write it"]
         changes["verified_for_sha"] = "deadbeef" if at % 2 else ""
@@ -107,11 +119,16 @@ def test_the_doctor_shows_every_cause_on_one_screen_and_what_fixes_most(team: Pa
     total = len(report["findings"])
     assert (total > 40, len(codes) >= 8) == (True, True)
 
-    shown = show_here("doctor", cwd=team, env={"COLUMNS": "80", "NO_COLOR": "1"}).rpartition("\x1b[K")[2]
+    shown = show_here("doctor", cwd=team, env={"COLUMNS": "80", "NO_COLOR": "1"}).rpartition(
+        "\x1b[K"
+    )[2]
     lines = shown.rstrip("\n").split("\n")
     assert len(lines) <= 23
     assert len([line for line in lines if re.match("error|warning|note", line)]) >= len(codes)
-    offer = re.search(rf"(\d+) of {total} findings can be fixed safely; all at once: checkpoint doctor --fix\n", shown)
+    offer = re.search(
+        rf"(\d+) of {total} findings can be fixed safely; all at once: checkpoint doctor --fix\n",
+        shown,
+    )
     assert offer
     assert lines[-1] == f"{total} findings in all; each of them: checkpoint doctor --full"
 

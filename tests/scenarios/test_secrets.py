@@ -19,13 +19,18 @@ TEXT = checkpoint_text(
     phase=f"use {TOKEN}",
     progress_summary=f"cloned https://ada:{LOGIN}@example.org/x",
     next_actions=[f"push with {TOKEN}"],
-    context_primer={"key_decisions": [TOKEN], "generated_files": [TOKEN], "user_preferences": [f"set {TOKEN}"]},
+    context_primer={
+        "key_decisions": [TOKEN],
+        "generated_files": [TOKEN],
+        "user_preferences": [f"set {TOKEN}"],
+    },
     blockers=[{"id": "b1", "description": f"{TOKEN} has expired", "needs": "user_decision"}],
 )
 
 
 @pytest.mark.parametrize(
-    "words", ["prime", "resume build", "resume build --json", "show build --public", "show --public --json"]
+    "words",
+    ["prime", "resume build", "resume build --json", "show build --public", "show --public --json"],
 )
 def test_what_is_handed_on_shows_no_token(repo: GitRepo, words: str) -> None:
     repo.write(PATH, TEXT)
@@ -52,7 +57,9 @@ def test_checkpoints_with_tokens_in_their_names_are_all_shown(repo: GitRepo) -> 
 def test_an_address_of_ssh_stays_whole_in_a_hint_that_repeats_it(repo: GitRepo) -> None:
     repo.write(PATH, checkpoint_text())
     text = "clone ssh://git@example.org/x"
-    done = run_here("update", "build", "--status=donee", f"--progress_summary={text}", cwd=repo.path)
+    done = run_here(
+        "update", "build", "--status=donee", f"--progress_summary={text}", cwd=repo.path
+    )
     assert f"--progress_summary='{text}'" in done.stdout + done.stderr
 
 
@@ -84,7 +91,10 @@ def test_a_token_that_is_a_name_is_found_and_no_hint_adds_another_field(repo: Gi
     found = json.loads(run_here("validate", "--json", cwd=repo.path).stdout)["findings"]
     assert [one["code"] for one in found] == ["content/secret"] * 5
     by_hand = "remove it from the file"
-    assert [one["hint"] for one in found] == [*[by_hand] * 4, "checkpoint update build '--skill_state.f g.0=[removed]'"]
+    assert [one["hint"] for one in found] == [
+        *[by_hand] * 4,
+        "checkpoint update build '--skill_state.f g.0=[removed]'",
+    ]
 
 
 # where a finding repeats it: as a value, as a name, and cut off behind 60 characters
@@ -96,8 +106,12 @@ SPOTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("spot", SPOTS)
-@pytest.mark.parametrize("words", ["prime", "resume build", "resume build --json", "show build --public", "mcp"])
-def test_no_finding_about_a_checkpoint_shows_its_token(repo: GitRepo, words: str, spot: str) -> None:
+@pytest.mark.parametrize(
+    "words", ["prime", "resume build", "resume build --json", "show build --public", "mcp"]
+)
+def test_no_finding_about_a_checkpoint_shows_its_token(
+    repo: GitRepo, words: str, spot: str
+) -> None:
     repo.write(PATH, checkpoint_text(**SPOTS[spot]))
     if words == "mcp":
         world = World(str(repo.path), "")
@@ -114,12 +128,17 @@ def test_no_finding_about_a_checkpoint_shows_its_token(repo: GitRepo, words: str
 
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "md"])
 @pytest.mark.parametrize("verb", ["validate", "doctor", "doctor --full"])
-def test_no_check_repeats_a_password_of_what_it_finds_invalid(repo: GitRepo, verb: str, form: str) -> None:
+def test_no_check_repeats_a_password_of_what_it_finds_invalid(
+    repo: GitRepo, verb: str, form: str
+) -> None:
     password = f"password={LOGIN}"
     announced = {"status": password, "project_dir": password, "created_at": password}
     spots = [*SPOTS.values(), announced, {"blockers": [password]}]
     for number, fields in enumerate(spots):
-        repo.write(f".checkpoints/build{number}.checkpoint.json", checkpoint_text(skill=f"build{number}", **fields))
+        repo.write(
+            f".checkpoints/build{number}.checkpoint.json",
+            checkpoint_text(skill=f"build{number}", **fields),
+        )
     done = run_here(*verb.split(), "--format", form, cwd=repo.path)
     assert done.stdout.count("redacted") >= len(spots) - 1  # what is a name is not repeated at all
     assert [number for number in range(len(spots)) if f"build{number}" not in done.stdout] == []

@@ -1,4 +1,6 @@
-"""Merges that servers make by lines, in real git: what is planted is told and put back; healthy twins give nothing."""
+"""Merges that servers make by lines, in real git: what is planted is told and put back; healthy
+twins give nothing.
+"""
 
 import json
 import os
@@ -92,14 +94,16 @@ def log_run(day: int, **fields: Any) -> Change:
 
 
 def log_request(number: int) -> Change:
-    return lambda value: value["skill_state"]["merged_prs"].append({"number": number, "title": f"Change {number}"})
+    return lambda value: value["skill_state"]["merged_prs"].append(
+        {"number": number, "title": f"Change {number}"}
+    )
 
 
 class Plant(NamedTuple):
     """Two sides whose merge by lines is clean and wrong.
 
-    found: (code, where it points) of what is told. mended: whether a repair brings about what is right; else a person
-    has to choose.
+    found: (code, where it points) of what is told. mended: whether a repair brings about what is
+    right; else a person has to choose.
     """
 
     main: Change
@@ -119,7 +123,9 @@ PLANTS = {
         mended=False,
     ),
     "an action that both sides took up": Plant(
-        put_action(0, "Ask Ada"), put_action(6, "Ask Ada"), [("merge/duplicated", "/next_actions/7")]
+        put_action(0, "Ask Ada"),
+        put_action(6, "Ask Ada"),
+        [("merge/duplicated", "/next_actions/7")],
     ),
     "an action that both sides moved alike and elsewhere": Plant(
         move_action(2, 0), move_action(2, 5), [("merge/duplicated", "/next_actions/6")]
@@ -128,7 +134,9 @@ PLANTS = {
         move_action(3, 0), drop_action(3), [("merge/differs", "/next_actions")]
     ),
     "a key that both sides added": Plant(
-        put_field("extra", {"of": "both"}, 6), put_field("extra", {"of": "both"}, 12), [("merge/duplicate-key", "")]
+        put_field("extra", {"of": "both"}, 6),
+        put_field("extra", {"of": "both"}, 12),
+        [("merge/duplicate-key", "")],
     ),
     "a key that both sides added with two meanings": Plant(
         put_field("extra", {"of": "main"}, 6),
@@ -142,7 +150,9 @@ PLANTS = {
         [("merge/duplicated", "/skill_state/run_history/6")],
     ),
     "a pull request that both sides noted": Plant(
-        lambda value: value["skill_state"]["merged_prs"].insert(0, {"number": 8, "title": "Change 8"}),
+        lambda value: value["skill_state"]["merged_prs"].insert(
+            0, {"number": 8, "title": "Change 8"}
+        ),
         log_request(8),
         [("merge/duplicated", "/skill_state/merged_prs/4")],
     ),
@@ -150,8 +160,12 @@ PLANTS = {
 
 
 def diverge(server: Server, pairs: Mapping[str, tuple[Change, Change]]) -> dict[str, str]:
-    """A checkpoint for each pair, changed in one way on main and in the other on the branch topic: name -> path."""
-    paths = {name: f".checkpoints/case-{number}.checkpoint.json" for number, name in enumerate(pairs)}
+    """A checkpoint for each pair, changed in one way on main and in the other on the branch topic:
+    name -> path.
+    """
+    paths = {
+        name: f".checkpoints/case-{number}.checkpoint.json" for number, name in enumerate(pairs)
+    }
     for path in paths.values():
         server.put(start_of(path), path)
     server.repo.commit("the cases")
@@ -169,12 +183,19 @@ def start_of(path: str) -> Value:
 
 
 def told_where(ran: Ran) -> set[tuple[str, str, str, str]]:
-    return {(finding.path, finding.code, finding.level, finding.where) for finding in ran.outcome.findings}
+    return {
+        (finding.path, finding.code, finding.level, finding.where)
+        for finding in ran.outcome.findings
+    }
 
 
 def test_what_lines_do_wrong_is_foreseen_told_and_put_back(server: Server) -> None:
     paths = diverge(server, {name: (plant.main, plant.branch) for name, plant in PLANTS.items()})
-    expected = {(paths[name], code, "error", where) for name, plant in PLANTS.items() for code, where in plant.found}
+    expected = {
+        (paths[name], code, "error", where)
+        for name, plant in PLANTS.items()
+        for code, where in plant.found
+    }
     foreseen = verify(server, "--base", "main", "--head", "topic")
     assert (told_where(foreseen), foreseen.outcome.code) == (expected, 1)
     server.merge("topic")
@@ -185,16 +206,22 @@ def test_what_lines_do_wrong_is_foreseen_told_and_put_back(server: Server) -> No
     fixed = look(server, "--fix")
     left = {paths[name] for name, plant in PLANTS.items() if not plant.mended}
     assert fixed.outcome.code == 1
-    assert {finding.path for finding in fixed.outcome.findings if finding.code == "merge/not-repaired"} == left
+    assert {
+        finding.path for finding in fixed.outcome.findings if finding.code == "merge/not-repaired"
+    } == left
     assert told_where(look(server)) == {one for one in expected if one[0] in left}
     assert server.repo.git("status", "--porcelain") == ""
-    assert {*server.repo.git("diff", "--name-only", "HEAD^").splitlines()} == {*paths.values()} - left
+    assert {*server.repo.git("diff", "--name-only", "HEAD^").splitlines()} == {
+        *paths.values()
+    } - left
     for name, plant in PLANTS.items():
         first = start_of(paths[name])
         if plant.mended:
             main, branch = changed(plant.main, base=first), changed(plant.branch, base=first)
             right = merge_texts(text_of(first), text_of(main), text_of(branch), skill_schema())
-            assert right.conflicts or json.loads(server.repo.read(paths[name])) == json.loads(right.text), name
+            assert right.conflicts or json.loads(server.repo.read(paths[name])) == json.loads(
+                right.text
+            ), name
         else:
             assert server.repo.read(paths[name]) == wrong[name]
 
@@ -208,10 +235,16 @@ TWINS: dict[str, tuple[Change, Change]] = {
     "both sides drop the same action": (drop_action(3), drop_action(3)),
     "two keys": (put_field("extra", 1, 6), put_field("other", 2, 12)),
     "both add the same key in the same place": (put_field("extra", 1, 6), put_field("extra", 1, 6)),
-    "a row done here, another there": (set_row(0, status="complete"), set_row(5, status="complete")),
+    "a row done here, another there": (
+        set_row(0, status="complete"),
+        set_row(5, status="complete"),
+    ),
     "both log the same run": (log_run(9), log_run(9)),
     "a run here, a request there": (log_run(9), log_request(8)),
-    "step here, summary there": (set_field(step="sprint-3"), set_field(progress_summary="All chapters have a plan.")),
+    "step here, summary there": (
+        set_field(step="sprint-3"),
+        set_field(progress_summary="All chapters have a plan."),
+    ),
     "the same new status": (set_field(status="complete"), set_field(status="complete")),
 }
 
@@ -239,7 +272,14 @@ def test_where_lines_stop_it_is_said_what_the_rules_make_of_it(server: Server) -
 
 
 def test_two_valid_sides_that_become_an_invalid_checkpoint_are_told_before(server: Server) -> None:
-    score = {"rubric": "r", "score": 4, "at": "2026-03-01T00:00:00Z", "notes": "one", "by": "Ada", "max": 10}
+    score = {
+        "rubric": "r",
+        "score": 4,
+        "at": "2026-03-01T00:00:00Z",
+        "notes": "one",
+        "by": "Ada",
+        "max": 10,
+    }
     base = server.commit(changed(set_field(eval_scores=[score])))
     server.branch("topic", changed(set_field(eval_scores=[{**score, "max": 5}])), base)
     server.commit(changed(set_field(eval_scores=[{**score, "score": 8}])))
@@ -292,7 +332,9 @@ def test_a_lawful_resolution_by_hand_is_no_error(server: Server) -> None:
 def test_words_that_a_person_wrote_in_the_merge_are_no_error(server: Server) -> None:
     server.branch("topic", changed(set_field(progress_summary="Theirs is done.")))
     server.commit(changed(set_field(progress_summary="Ours is done.")))
-    server.merge_by_hand("topic", changed(set_field(progress_summary="Both are done.", step="sprint-7")))
+    server.merge_by_hand(
+        "topic", changed(set_field(progress_summary="Both are done.", step="sprint-7"))
+    )
     assert told(look(server)) == []
 
 
@@ -329,9 +371,13 @@ def test_a_branch_that_was_given_up_is_a_note(server: Server) -> None:
 
 
 def test_a_head_glued_together_is_left_to_a_person(server: Server) -> None:
-    server.branch("topic", changed(set_field(status="blocked", progress_summary="Blocked by the vendor.")))
+    server.branch(
+        "topic", changed(set_field(status="blocked", progress_summary="Blocked by the vendor."))
+    )
     server.commit(changed(set_field(status="complete", progress_summary="All is done.")))
-    server.merge_by_hand("topic", changed(set_field(status="complete", progress_summary="Blocked by the vendor.")))
+    server.merge_by_hand(
+        "topic", changed(set_field(status="complete", progress_summary="Blocked by the vendor."))
+    )
     assert told(look(server)) == [("merge/mixed-up", "error", "/status")]
     fixed = look(server, "--fix")
     assert fixed.codes == ["merge/mixed-up", "merge/not-repaired"]
@@ -368,7 +414,11 @@ def test_a_repair_leaves_alone_what_came_since(server: Server) -> None:
     value["progress_summary"] = "Written later."
     server.commit(value)
     assert told(look(server, "--fix")) == []
-    assert [one["at"][8:10] for one in held(server)["skill_state"]["run_history"][-3:]] == ["08", "09", "20"]
+    assert [one["at"][8:10] for one in held(server)["skill_state"]["run_history"][-3:]] == [
+        "08",
+        "09",
+        "20",
+    ]
     assert held(server)["progress_summary"] == "Written later."
 
 
@@ -400,7 +450,9 @@ def test_what_is_staged_stays_staged_and_is_not_committed(server: Server) -> Non
     assert server.repo.git("diff", "--name-only", "HEAD^", "HEAD") == PATH
 
 
-def test_a_file_with_changes_of_its_own_is_refused_and_the_others_are_mended(server: Server) -> None:
+def test_a_file_with_changes_of_its_own_is_refused_and_the_others_are_mended(
+    server: Server,
+) -> None:
     other = ".checkpoints/audit.checkpoint.json"
     value = changed(set_field(skill="audit"))
     server.commit(value, path=other)
@@ -414,10 +466,12 @@ def test_a_file_with_changes_of_its_own_is_refused_and_the_others_are_mended(ser
     server.merge("topic", "-X", "ours")
     server.put(changed(log_run(9), set_field(step="mine")))
     fixed = look(server, "--fix")
-    refused = [finding for finding in fixed.outcome.findings if finding.code == "merge/not-repaired"]
-    assert [(one.path, "uncommitted changes" in one.message, PATH in str(one.hint)) for one in refused] == [
-        (PATH, True, True)
+    refused = [
+        finding for finding in fixed.outcome.findings if finding.code == "merge/not-repaired"
     ]
+    assert [
+        (one.path, "uncommitted changes" in one.message, PATH in str(one.hint)) for one in refused
+    ] == [(PATH, True, True)]
     assert len(json.loads(server.repo.read(other))["skill_state"]["run_history"]) == 7
     assert held(server)["step"] == "mine"
 
@@ -445,7 +499,10 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(server: Server) -> None:
     before = server.repo.git("rev-parse", "HEAD")
     shown = look(server, "--fix", "--dry-run")
     assert '+        "at": "2026-03-08T00:00:00Z",' in shown.text
-    assert (server.repo.git("rev-parse", "HEAD"), server.repo.git("status", "--porcelain")) == (before, "")
+    assert (server.repo.git("rev-parse", "HEAD"), server.repo.git("status", "--porcelain")) == (
+        before,
+        "",
+    )
 
 
 def test_a_bare_repository_is_audited_and_repaired(server: Server, tmp_path: Path) -> None:
@@ -463,7 +520,12 @@ def test_a_repair_is_known_by_its_trailer(server: Server) -> None:
     lost(server)
     merge = server.repo.git("rev-parse", "HEAD")
     look(server, "--fix")
-    assert server.repo.git("log", "-1", "--format=%(trailers:key=Checkpoint-Repairs,valueonly)").strip() == merge
+    assert (
+        server.repo.git(
+            "log", "-1", "--format=%(trailers:key=Checkpoint-Repairs,valueonly)"
+        ).strip()
+        == merge
+    )
     with pytest.raises(CheckpointError, match="not a merge: it repaired what merges did") as raised:
         run_verb(audit, "HEAD", "--all", cwd=server.repo.path)
     assert merge[:12] in str(raised.value.hint)
@@ -503,7 +565,10 @@ def test_a_squash_names_its_pull_request(server: Server) -> None:
     found = look(server)
     assert found.codes == [], "somebody took the row back"
     server.repo.git("reset", "-q", "--hard", "HEAD^")
-    assert (look(server).codes, look(server).outcome.data["squashes_looked_at"]) == (["merge/duplicated"], 1)
+    assert (look(server).codes, look(server).outcome.data["squashes_looked_at"]) == (
+        ["merge/duplicated"],
+        1,
+    )
     assert look(server, "--fix").codes == look(server).codes == []
 
 
@@ -538,11 +603,17 @@ def test_an_octopus_is_judged_as_far_as_two_parents_go(server: Server) -> None:
 def test_the_ends_of_a_shallow_clone_are_named(server: Server, tmp_path: Path) -> None:
     lost(server)
     server.commit(changed(set_field(step="later"), base=held(server)))
-    server.repo.git("clone", "-q", "--depth", "2", f"file://{server.repo.path}", str(tmp_path / "shallow"))
+    server.repo.git(
+        "clone", "-q", "--depth", "2", f"file://{server.repo.path}", str(tmp_path / "shallow")
+    )
     shallow = Server.__new__(Server)
     shallow.repo = GitRepo(tmp_path / "shallow")
     (found,) = look(shallow).outcome.findings
-    assert (found.code, found.level, "--unshallow" in str(found.hint)) == ("merge/not-audited", "warning", True)
+    assert (found.code, found.level, "--unshallow" in str(found.hint)) == (
+        "merge/not-audited",
+        "warning",
+        True,
+    )
 
 
 def test_a_shallow_clone_without_a_merge_does_not_pass_for_a_history_without_harm(
@@ -550,11 +621,17 @@ def test_a_shallow_clone_without_a_merge_does_not_pass_for_a_history_without_har
 ) -> None:
     lost(server)
     last = server.commit(changed(set_field(step="later"), base=held(server)))
-    server.repo.git("clone", "-q", "--depth", "1", f"file://{server.repo.path}", str(tmp_path / "shallow"))
+    server.repo.git(
+        "clone", "-q", "--depth", "1", f"file://{server.repo.path}", str(tmp_path / "shallow")
+    )
     shallow = Server.__new__(Server)
     shallow.repo = GitRepo(tmp_path / "shallow")
     (found,) = look(shallow).outcome.findings
-    assert (found.code, found.level, str(found.hint)) == ("merge/not-audited", "warning", str(UNSHALLOW))
+    assert (found.code, found.level, str(found.hint)) == (
+        "merge/not-audited",
+        "warning",
+        str(UNSHALLOW),
+    )
     assert found.message == f"this clone was cut off at {last[:12]}: earlier merges are unknown"
 
 
@@ -577,7 +654,9 @@ def test_a_criss_cross_is_held_against_the_merge_of_its_bases(server: Server) ->
 # words and strangers
 
 
-@pytest.mark.parametrize("words", [["nonsense"], [""], ["nonsense..HEAD"], ["HEAD", "--head=-x"], ["--base=HEAD"]])
+@pytest.mark.parametrize(
+    "words", [["nonsense"], [""], ["nonsense..HEAD"], ["HEAD", "--head=-x"], ["--base=HEAD"]]
+)
 def test_what_names_no_commit_is_refused(words: list[str], server: Server) -> None:
     with pytest.raises(CheckpointError):
         look(server, *words)
@@ -606,7 +685,11 @@ def test_text_of_strangers_is_escaped_in_every_format(server: Server) -> None:
     for form in ("text", "md", "github", "sarif", "json"):
         for words in (("audit",), ("ci", "verify", "--candidate", "HEAD")):
             done = run_here(*words, "--format", form, cwd=server.repo.path)
-            assert (done.returncode, "lost" in done.stdout, "\x1b" in done.stdout) == (1, True, False), done.stderr
+            assert (done.returncode, "lost" in done.stdout, "\x1b" in done.stdout) == (
+                1,
+                True,
+                False,
+            ), done.stderr
             assert not any(line.startswith("::error::") for line in done.stdout.splitlines())
 
 
@@ -625,21 +708,26 @@ def test_a_hostile_file_does_no_harm(server: Server) -> None:
 
 
 def make_request(number: int) -> Change:
-    """What pull request `number` of forty does: most rename a row; of each ten some collide with one another."""
+    """What pull request `number` of forty does: most rename a row; of each ten some collide with
+    one another.
+    """
     group, kind = divmod(number, 10)
     if kind == 3:
         return put_row(number, id=f"new-{group}")
     if kind == 7:
         return put_row(number, id=f"new-{group}")  # the same row elsewhere: lines make two of it
     if kind == 5:
-        return log_run(number % 28 + 1, notes=f"request {number}")  # lines stop from the second one on
+        # lines stop from the second one on
+        return log_run(number % 28 + 1, notes=f"request {number}")
     return set_row(number, label=f"Named by request {number}")
 
 
 def test_of_forty_pull_requests_exactly_the_harmed_ones_are_told_and_mended(tmp_path: Path) -> None:
     server = Server.__new__(Server)
     server.repo = GitRepo.create(tmp_path / "server", "--bare")
-    rows = [{"id": f"row-{n}", "label": f"Row number {n}", "status": "not_started"} for n in range(42)]
+    rows = [
+        {"id": f"row-{n}", "label": f"Row number {n}", "status": "not_started"} for n in range(42)
+    ]
     base = changed(set_field(progress_table=rows))
     heads = {number: text_of(changed(make_request(number), base=base)) for number in range(40)}
     import_heads(server.repo, text_of(base), heads)
@@ -659,7 +747,13 @@ def test_of_forty_pull_requests_exactly_the_harmed_ones_are_told_and_mended(tmp_
     value = json.loads(server.repo.git("show", f"main:{PATH}"))
     ids = [row["id"] for row in value["progress_table"]]
     assert len(ids) == len(set(ids)) == 46
-    assert sum(one.get("notes", "").startswith("request") for one in value["skill_state"]["run_history"]) == 4
+    assert (
+        sum(
+            one.get("notes", "").startswith("request")
+            for one in value["skill_state"]["run_history"]
+        )
+        == 4
+    )
     renamed = [row["label"] for row in value["progress_table"] if row["label"].startswith("Named")]
     assert len(renamed) == 28
 
@@ -667,7 +761,9 @@ def test_of_forty_pull_requests_exactly_the_harmed_ones_are_told_and_mended(tmp_
 def import_heads(repo: GitRepo, base: str, heads: dict[int, str]) -> None:
     """Main with the base, and a branch for each request, all grown from it."""
     lines = []
-    for mark, (branch, text) in enumerate([("main", base), *((f"request-{n}", text) for n, text in heads.items())], 1):
+    for mark, (branch, text) in enumerate(
+        [("main", base), *((f"request-{n}", text) for n, text in heads.items())], 1
+    ):
         size = len(text.encode())
         start_at = "" if mark == 1 else "from :1\n"
         lines.append(
@@ -678,17 +774,28 @@ def import_heads(repo: GitRepo, base: str, heads: dict[int, str]) -> None:
 
 
 def press_button(repo: GitRepo, number: int, head: str) -> str:
-    """One pull request merged by lines; where they stop, by a person. The merge's id where it did harm."""
+    """One pull request merged by lines; where they stop, by a person. The merge's id where it did
+    harm.
+    """
     branch, group = f"request-{number}", number // 10
     done = repo.run("git", "merge-tree", "--write-tree", "-z", "--name-only", "main", branch)
     tree = done.stdout.decode().split("\0")[0]
     harm = number % 10 == 7
     if done.returncode == 1:
-        ours, old = repo.git("show", f"main:{PATH}") + "\n", repo.git("show", f"request-0~1:{PATH}") + "\n"
+        ours, old = (
+            repo.git("show", f"main:{PATH}") + "\n",
+            repo.git("show", f"request-0~1:{PATH}") + "\n",
+        )
         lawful = group % 2 == 1
         text = merge_texts(old, ours, head, skill_schema()).text if lawful else ours
-        blob = repo.run("git", "hash-object", "-w", "--stdin", stdin=text.encode()).stdout.decode().strip()
-        folder = repo.run("git", "mktree", stdin=f"100644 blob {blob}\tbuild.checkpoint.json\n".encode())
+        blob = (
+            repo.run("git", "hash-object", "-w", "--stdin", stdin=text.encode())
+            .stdout.decode()
+            .strip()
+        )
+        folder = repo.run(
+            "git", "mktree", stdin=f"100644 blob {blob}\tbuild.checkpoint.json\n".encode()
+        )
         tree_of = f"040000 tree {folder.stdout.decode().strip()}\t.checkpoints\n"
         tree = repo.run("git", "mktree", stdin=tree_of.encode()).stdout.decode().strip()
         harm = not lawful

@@ -1,4 +1,6 @@
-"""Sessions of each agent on one checkpoint, with its hooks, an MCP server and kills: no word is lost."""
+"""Sessions of each agent on one checkpoint, with its hooks, an MCP server and kills: no word is
+lost.
+"""
 
 import json
 import random
@@ -28,7 +30,9 @@ AT_THE_END: tuple[Moment, ...] = ("stop", "precompact", "end")
 
 
 class Session:
-    """One session of an agent with hooks: what it is told at its start, and its hooks at the end."""
+    """One session of an agent with hooks: what it is told at its start, and its hooks at the
+    end.
+    """
 
     def __init__(self, repo: GitRepo, agent: AgentName, name: str) -> None:
         self._repo, self._agent = repo, agent
@@ -36,7 +40,9 @@ class Session:
 
     def start(self) -> str:
         stdin = json.dumps({**self._name, "source": "startup"}).encode()
-        return run_hook(self._repo, find_command(self._repo, self._agent, "prime"), stdin).stdout.decode()
+        return run_hook(
+            self._repo, find_command(self._repo, self._agent, "prime"), stdin
+        ).stdout.decode()
 
     def end(self) -> None:
         for moment in AT_THE_END:
@@ -73,10 +79,16 @@ class OpenCodeSession:
     def __init__(self, repo: GitRepo, name: str) -> None:
         words = ["node", ".git/drive.mjs", name]
         plugin = repo.path / ".opencode/plugins/checkpoint-git.js"
-        (repo.path / ".git/plugin.mjs").write_bytes(plugin.read_bytes())  # as OpenCode's own runtime reads a .js
+        # as OpenCode's own runtime reads a .js
+        (repo.path / ".git/plugin.mjs").write_bytes(plugin.read_bytes())
         (repo.path / ".git/drive.mjs").write_text(OPENCODE)
         self._process = subprocess.Popen(
-            words, cwd=repo.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            words,
+            cwd=repo.path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def start(self) -> str:
@@ -126,7 +138,9 @@ def lose_no_word(
         written += [decision, action]
         repo.write("work.py", f"{number}\n")
 
-        killed = subprocess.Popen([BIN / "checkpoint", "note", "build", f"cut off {number}"], cwd=repo.path)
+        killed = subprocess.Popen(
+            [BIN / "checkpoint", "note", "build", f"cut off {number}"], cwd=repo.path
+        )
         pipe.say(call(4, "checkpoint_note", skill="build", text=f"perhaps {number}"))
         time.sleep(random.random() * 0.1)  # noqa: S311 (no secret)
         killed.kill()
@@ -135,14 +149,18 @@ def lose_no_word(
         pipe.end()
 
         session.end()
-        text = repo.read(file) + "".join(path.read_text() for path in (repo.path / ".checkpoints/history").glob("*"))
+        text = repo.read(file) + "".join(
+            path.read_text() for path in (repo.path / ".checkpoints/history").glob("*")
+        )
         assert [word for word in written if json.dumps(word) not in text] == []
         assert run_here("validate", cwd=repo.path).returncode == 0
         repo.commit(f"session {number}")
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_secret_in_a_checkpoint_stops_the_commit_with_the_line_that_removes_it(repo: GitRepo) -> None:
+def test_a_secret_in_a_checkpoint_stops_the_commit_with_the_line_that_removes_it(
+    repo: GitRepo,
+) -> None:
     token = f"{'gh'}p_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA2bC4"
     assert run_here("init", cwd=repo.path).returncode == 0
     run_here("update", "build", "--step=one", "--next_actions+=Begin", cwd=repo.path)

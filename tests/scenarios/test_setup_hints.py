@@ -1,4 +1,6 @@
-"""Every hint about the installation and the doctor's settings, followed in a shell: afterwards the finding is gone."""
+"""Every hint about the installation and the doctor's settings, followed in a shell: afterwards the
+finding is gone.
+"""
 
 import json
 import os
@@ -21,20 +23,25 @@ from tests.support.samples import checkpoint_text
 PATH = ".checkpoints/build.checkpoint.json"
 COMMAND = re.compile(r"(?:^|.*: )((?:checkpoint|git|perl|pre-commit) .*)")
 TOML = ".checkpoints/doctor.toml"
-REMOVE_DRIVER = "for name in merge.checkpoint merge.checkpoint-base; do git config --remove-section $name; done"
+REMOVE_DRIVER = (
+    "for name in merge.checkpoint merge.checkpoint-base; do git config --remove-section $name; done"
+)
 CHANGE_DRIVER = (
-    """git config merge.checkpoint.driver "$(git config merge.checkpoint.driver | sed "s#'/[^']*/%s'#'/no/%s'#g")\""""
+    'git config merge.checkpoint.driver "$(git config merge.checkpoint.driver |'
+    """ sed "s#'/[^']*/%s'#'/no/%s'#g")\""""
 )
 INFO = "echo '*.json %s' >> .git/info/attributes"
 TOPIC = "git checkout -q -b topic; git branch -f main main~1"
 ORIGIN = (
-    "git clone -q --bare . ../origin; git remote add origin ../origin; git fetch -q; git remote set-head origin main"
+    "git clone -q --bare . ../origin; git remote add origin ../origin; git fetch -q;"
+    " git remote set-head origin main"
 )
 
 
 class Row(NamedTuple):
-    """breaks: what a shell does to the healthy clone, in which $HOOK is the hook. part: of the message. decided: what
-    a user does to follow a hint that has words only; "" where it has a command.
+    """breaks: what a shell does to the healthy clone, in which $HOOK is the hook. part: of the
+    message. decided: what a user does to follow a hint that has words only; "" where it has a
+    command.
     """
 
     code: str
@@ -54,8 +61,12 @@ CLONES = [
         build_hook("pre-commit", "rm $HOOK", "not there"),
         build_hook("pre-merge-commit", "chmod -x $HOOK", "not executable"),
         build_hook("pre-push", "printf '#!/bin/sh\\necho mine\\n' > $HOOK", "another"),
-        build_hook("post-commit", "perl -pi -e 's,.*,#!/no/sh, if $. == 1' $HOOK", "names a program"),
-        build_hook("post-merge", """perl -pi -e '$_ .= "exit 0\\n" if $. == 1' $HOOK""", "ends the script"),
+        build_hook(
+            "post-commit", "perl -pi -e 's,.*,#!/no/sh, if $. == 1' $HOOK", "names a program"
+        ),
+        build_hook(
+            "post-merge", """perl -pi -e '$_ .= "exit 0\\n" if $. == 1' $HOOK""", "ends the script"
+        ),
         build_hook(
             "post-rewrite",
             "perl -ni -e 'print unless /^checkpoint_git_hook \"/ || /python/ || /command -v/' $HOOK",
@@ -81,12 +92,26 @@ CLONES = [
         ),
     ],
     [
-        Row("driver/inert", INFO % "merge=union", "union", "perl -ni -e 'print unless eof' .git/info/attributes"),
+        Row(
+            "driver/inert",
+            INFO % "merge=union",
+            "union",
+            "perl -ni -e 'print unless eof' .git/info/attributes",
+        ),
         Row("hooks/unreachable", "git config --unset checkpoint.install.package", "not configured"),
     ],
     [
-        Row("driver/inert", INFO % "-merge", "-merge", "perl -ni -e 'print unless eof' .git/info/attributes"),
-        Row("hooks/unreachable", "git config checkpoint.install.package /no/package", "package is gone"),
+        Row(
+            "driver/inert",
+            INFO % "-merge",
+            "-merge",
+            "perl -ni -e 'print unless eof' .git/info/attributes",
+        ),
+        Row(
+            "hooks/unreachable",
+            "git config checkpoint.install.package /no/package",
+            "package is gone",
+        ),
     ],
     [
         Row(
@@ -104,23 +129,44 @@ CLONES = [
             "other clones",
             "perl -ni -e 'print unless eof' .gitattributes",
         ),
-        Row("hooks/unreachable", "git config checkpoint.install.python /bin/false", "but the merge driver's"),
+        Row(
+            "hooks/unreachable",
+            "git config checkpoint.install.python /bin/false",
+            "but the merge driver's",
+        ),
     ],
     [
         Row("driver/inert", "git rm -q .gitattributes; git commit -qnm gone", "lacks our lines"),
         Row("hooks/unreachable", "git config core.hooksPath ''", "nowhere"),
     ],
     [
-        Row("driver/inert", "git rm -q --cached .gitattributes; git commit -qnm gone", "HEAD does not have"),
+        Row(
+            "driver/inert",
+            "git rm -q --cached .gitattributes; git commit -qnm gone",
+            "HEAD does not have",
+        ),
         Row("hooks/unreachable", "mkdir ../hooks; git config core.hooksPath ../hooks", "outside"),
     ],
     [
-        Row("driver/inert", f"{TOPIC}; {ORIGIN}", "the default branch", "git push -q origin topic:main"),
+        Row(
+            "driver/inert",
+            f"{TOPIC}; {ORIGIN}",
+            "the default branch",
+            "git push -q origin topic:main",
+        ),
         Row("driver/proof", "git config merge.checkpoint-base.driver false", "common past"),
     ],
     [
-        Row("hooks/unreachable", "echo 'repos: []' > .pre-commit-config.yaml; checkpoint init", "not there"),
-        Row("driver/inert", "rm .git/info/attributes; echo '*.json merge=union' > .gitattributes", "union"),
+        Row(
+            "hooks/unreachable",
+            "echo 'repos: []' > .pre-commit-config.yaml; checkpoint init",
+            "not there",
+        ),
+        Row(
+            "driver/inert",
+            "rm .git/info/attributes; echo '*.json merge=union' > .gitattributes",
+            "union",
+        ),
     ],
     [Row("install/missing", f"{REMOVE_DRIVER}; rm .git/hooks/* .git/info/attributes")],
     [
@@ -152,14 +198,28 @@ CLONES = [
     [Row("driver/broken", CHANGE_DRIVER % ("python[^']*", "python"), "interpreter is gone")],
     [
         Row("driver/proof", "git config merge.checkpoint.driver false"),
-        build_hook("post-merge", "printf 'echo mine\\r\\n' >> $HOOK; perl -pi -e 's/\\r*$/\\r/' $HOOK", "CRLF"),
+        build_hook(
+            "post-merge",
+            "printf 'echo mine\\r\\n' >> $HOOK; perl -pi -e 's/\\r*$/\\r/' $HOOK",
+            "CRLF",
+        ),
     ],
 ]
 
 
 def test_every_finding_of_an_installation_has_a_row() -> None:
-    codes = {check.code for module in (checks, trials) for check in collect_checks(module) if check.group != "online"}
-    codes -= {"driver/unreadable", "driver/schema", "clone/stale-lock"}  # about the user's: tests/tools/setup has them
+    codes = {
+        check.code
+        for module in (checks, trials)
+        for check in collect_checks(module)
+        if check.group != "online"
+    }
+    # about the user's: tests/tools/setup has them
+    codes -= {
+        "driver/unreadable",
+        "driver/schema",
+        "clone/stale-lock",
+    }
     assert codes | {settings.BAD, settings.UNUSED} == {row.code for rows in CLONES for row in rows}
 
 
@@ -172,7 +232,9 @@ def build_healthy(folder: Path) -> None:
     repo.commit("begin")
 
 
-@pytest.mark.parametrize("rows", CLONES, ids=lambda rows: f"{rows[0].code} {rows[0].part or rows[0].breaks[:30]}")
+@pytest.mark.parametrize(
+    "rows", CLONES, ids=lambda rows: f"{rows[0].code} {rows[0].part or rows[0].breaks[:30]}"
+)
 def test_a_hint_settles_its_finding(tmp_path: Path, rows: list[Row]) -> None:
     repo = GitRepo(tmp_path / "repo")
     copy_built(build_healthy, repo.path)
@@ -185,7 +247,8 @@ def test_a_hint_settles_its_finding(tmp_path: Path, rows: list[Row]) -> None:
         found = choose(before, row)
         assert found, (row, before)
         command = COMMAND.fullmatch(found[0]["hint"])
-        line = row.decided or (command[1] if command else "")  # by hand, before the command that the hint ends with
+        # by hand, before the command that the hint ends with
+        line = row.decided or (command[1] if command else "")
         assert line, found[0]["hint"]
         lines.append(line)
 
@@ -197,7 +260,9 @@ def test_a_hint_settles_its_finding(tmp_path: Path, rows: list[Row]) -> None:
 
 
 def list_findings(repo: GitRepo, rows: list[Row]) -> list[dict[str, Any]]:
-    """Return what the doctor finds; where its own settings are not the subject, by the checks of the rows alone."""
+    """Return what the doctor finds; where its own settings are not the subject, by the checks of
+    the rows alone.
+    """
     codes = {row.code for row in rows}
     is_whole = not codes.isdisjoint({settings.BAD, settings.UNUSED})
     checks = [] if is_whole else [f"--check={code}" for code in sorted(codes)]
@@ -208,4 +273,8 @@ def list_findings(repo: GitRepo, rows: list[Row]) -> list[dict[str, Any]]:
 
 def choose(findings: list[dict[str, Any]], row: Row) -> list[dict[str, Any]]:
     hook = row.hook if "$HOOK" in row.breaks else ""
-    return [one for one in findings if one["code"] == row.code and row.part in one["message"] and hook in str(one)]
+    return [
+        one
+        for one in findings
+        if one["code"] == row.code and row.part in one["message"] and hook in str(one)
+    ]

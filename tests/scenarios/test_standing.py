@@ -18,7 +18,12 @@ DECISION = {"id": "b1", "description": LONG, "needs": "user_decision", "blocking
 
 
 def ticket(name: str, role: str, day: int) -> dict[str, str]:
-    return {"provider": "linear", "id": name, "role": role, "first_seen_at": f"2026-03-{day:02d}T09:00:00Z"}
+    return {
+        "provider": "linear",
+        "id": name,
+        "role": role,
+        "first_seen_at": f"2026-03-{day:02d}T09:00:00Z",
+    }
 
 
 @pytest.fixture
@@ -28,10 +33,21 @@ def crowd(repo: GitRepo) -> GitRepo:
     skills: dict[str, dict[str, Any]] = {
         "architect": {"pm_refs": [ticket("PLAT-1", "source", 1), *children]},
         "audit": {"status": "blocked", "blockers": [DECISION], "step": STEP},
-        "deploy": {"status": "complete", "next_actions": [], "pm_refs": [ticket("PLAT-9", "deploy", 2)]},
-        "costly": {"protocol_version": "1.1", "cost": {"total_usd": 9, "budget_usd": 2.5}, "next_actions": [LONG] * 5},
+        "deploy": {
+            "status": "complete",
+            "next_actions": [],
+            "pm_refs": [ticket("PLAT-9", "deploy", 2)],
+        },
+        "costly": {
+            "protocol_version": "1.1",
+            "cost": {"total_usd": 9, "budget_usd": 2.5},
+            "next_actions": [LONG] * 5,
+        },
         "failing": {"status": "failed", "next_actions": [{"text": LONG, "done_when": "make eval"}]},
-        "wide": {"phase": "\u30ec\u30d3\u30e5\u30fc" * 5, "next_actions": ["\u65e5\u672c\u8a9e" * 50]},
+        "wide": {
+            "phase": "\u30ec\u30d3\u30e5\u30fc" * 5,
+            "next_actions": ["\u65e5\u672c\u8a9e" * 50],
+        },
         "rude": {"phase": "\x1b[2J\u202e", "next_actions": ["a | b \x1b[31m `c` @ada <img>"]},
     }
     for skill, changes in skills.items():
@@ -41,7 +57,9 @@ def crowd(repo: GitRepo) -> GitRepo:
 
 
 def lines_on(width: int, *words: str, repo: GitRepo) -> list[str]:
-    """What a terminal of a width shows, without colours and without the findings, which keep their one line."""
+    """What a terminal of a width shows, without colours and without the findings, which keep their
+    one line.
+    """
     said = show_here(*words, cwd=repo.path, env={"COLUMNS": str(width), "NO_COLOR": "1"})
     plain = re.sub("\x1b\\[[0-9;]*m", "", said)
     return plain.partition(".checkpoints/broken")[0].splitlines()
@@ -62,12 +80,19 @@ def test_nothing_is_wider_than_the_terminal_but_a_word_or_a_command_that_is(
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_decisions_come_last_on_a_screen_and_what_counts_is_never_cut(crowd: GitRepo, width: int) -> None:
+def test_decisions_come_last_on_a_screen_and_what_counts_is_never_cut(
+    crowd: GitRepo, width: int
+) -> None:
     lines = lines_on(width, "status", repo=crowd)
     assert sum(line.endswith("1 decision waiting on you") for line in lines[len(lines) // 2 :]) == 1
     said = " ".join(" ".join(lines).split())
     told = ["architect", "audit", "costly", "failing", "unreadable", "over budget (9 of 2.5 USD)"]
-    told += ["PM: PLAT-1 (source) + 3 children", "PM: PLAT-9 (deploy) -> PLAT-1", "in_progress", "stale ("]
+    told += [
+        "PM: PLAT-1 (source) + 3 children",
+        "PM: PLAT-9 (deploy) -> PLAT-1",
+        "in_progress",
+        "stale (",
+    ]
     assert [text for text in told if text not in said] == []
 
 

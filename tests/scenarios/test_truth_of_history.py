@@ -1,4 +1,6 @@
-"""Small real repositories, drifted and healthy: what history proves of actions, blockers and listed files."""
+"""Small real repositories, drifted and healthy: what history proves of actions, blockers and listed
+files.
+"""
 
 import json
 import os
@@ -35,7 +37,9 @@ def on(day: float) -> str:
 
 
 class Step(NamedTuple):
-    """A commit to main; with `side` a merge of a branch, whose commits say that. files: None removes."""
+    """A commit to main; with `side` a merge of a branch, whose commits say that. files: None
+    removes.
+    """
 
     message: str
     day: float = 10
@@ -49,7 +53,13 @@ def merge(message: str, *side: str, day: float = 10) -> Step:
 
 def says(*actions: Any, day: float = 20, **changes: Any) -> str:
     """The checkpoint as it was written on a day."""
-    fields = {"created_at": on(0), "updated_at": on(day), "project_dir": ..., "next_actions": list(actions), **changes}
+    fields = {
+        "created_at": on(0),
+        "updated_at": on(day),
+        "project_dir": ...,
+        "next_actions": list(actions),
+        **changes,
+    }
     return checkpoint_text(**{"context_primer": {"generated_files": []}, **fields})
 
 
@@ -63,8 +73,9 @@ def asks(text: str, **more: Any) -> str:
 
 
 class Row(NamedTuple):
-    """text: the checkpoint. skips: `next` skips the first action. state: of the reference that the next one names.
-    finds: part of the doctor's one finding about it, "" for none. remote: of origin.
+    """text: the checkpoint. skips: `next` skips the first action. state: of the reference that the
+    next one names. finds: part of the doctor's one finding about it, "" for none. remote: of
+    origin.
     """
 
     name: str
@@ -81,8 +92,20 @@ GITHUB = merge("Merge pull request #12 from ada/search")
 SQUASH = Step("Add search (#12)")
 HERE = "git@github.com:acme/app.git"
 REVERT = Step('Revert "Add search (#12)"', 12)
-TICKETS = ("ABC-12: add the model", "[ABC-12] x", "feat(ABC-12): x", "fix: ABC-12 x", "x (ABC-12)", "ABC-12")
-FILES = Step("Add files", 1, (), {f"src/api/{name}.py": f"{name}\n" * 30 for name in ("users", "posts", "tags")})
+TICKETS = (
+    "ABC-12: add the model",
+    "[ABC-12] x",
+    "feat(ABC-12): x",
+    "fix: ABC-12 x",
+    "x (ABC-12)",
+    "ABC-12",
+)
+FILES = Step(
+    "Add files",
+    1,
+    (),
+    {f"src/api/{name}.py": f"{name}\n" * 30 for name in ("users", "posts", "tags")},
+)
 OLD: dict[str, str | None] = {f"src/api/{name}.py": None for name in ("users", "posts", "tags")}
 
 
@@ -230,7 +253,9 @@ CODES = {"drift/action-shipped", "drift/blocker-shipped", "drift/file-missing"}
 
 
 def look(cwd: Path) -> tuple[bool, str, list[str]]:
-    """(whether the first action is skipped, the state of what the next one names, what the doctor finds)."""
+    """(whether the first action is skipped, the state of what the next one names, what the doctor
+    finds).
+    """
     now, env = on(21), dict(os.environ)
     following = run_verb(next_verb, cwd=cwd, now=now, env=env).outcome.data
     ran = run_verb(doctor, "--check", "drift", cwd=cwd, now=now, env=env)
@@ -254,7 +279,8 @@ def test_the_hint_of_a_planted_drift_settles_it(repo: GitRepo, row: Row) -> None
     command = COMMAND.fullmatch(hint)
     assert command, hint
     done = follow(repo.path, command[1], "Tell Ada" if "..." in hint else "")
-    assert done.returncode < 2, f"{hint}\n{done.stdout}{done.stderr}"  # doctor goes on to say what else it finds
+    # doctor goes on to say what else it finds
+    assert done.returncode < 2, f"{hint}\n{done.stdout}{done.stderr}"
     assert _find_hints(repo.path) == []
 
 

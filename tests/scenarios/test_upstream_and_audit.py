@@ -1,4 +1,6 @@
-"""`checkpoint doctor` before a pull and after bad merges, in real clones: what is planted is told, and nothing else."""
+"""`checkpoint doctor` before a pull and after bad merges, in real clones: what is planted is told,
+and nothing else.
+"""
 
 import json
 import os
@@ -34,7 +36,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture
 def pair(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> tuple[GitRepo, GitRepo]:
-    """A repository with a healthy checkpoint and a clone of it, both set up; all is of the same morning."""
+    """A repository with a healthy checkpoint and a clone of it, both set up; all is of the same
+    morning.
+    """
     monkeypatch.setenv("GIT_COMMITTER_DATE", MORNING)
     stage.put_back()
     return GitRepo(stage.folder / "repo"), GitRepo(stage.folder / "clone")
@@ -59,7 +63,11 @@ def write(repo: GitRepo, *runs: object, path: str = PATH, **changes: object) -> 
 def look(repo: GitRepo, *words: str) -> list[Finding]:
     """What the doctor says of the upstream and of merges."""
     checks = ["--check", "upstream", "--check", "merge"]
-    return list(run_verb(doctor, *words, *checks, cwd=repo.path, now=NOON, env=dict(os.environ)).outcome.findings)
+    return list(
+        run_verb(
+            doctor, *words, *checks, cwd=repo.path, now=NOON, env=dict(os.environ)
+        ).outcome.findings
+    )
 
 
 def codes(repo: GitRepo, *words: str) -> list[str]:
@@ -69,11 +77,15 @@ def codes(repo: GitRepo, *words: str) -> list[str]:
 def test_a_clone_that_has_all_is_told_nothing(pair: tuple[GitRepo, GitRepo]) -> None:
     origin, clone = pair
     assert codes(origin) == codes(clone) == []
-    everything = run_verb(doctor, "--fail-on-warnings", cwd=clone.path, now=NOON, env=dict(os.environ)).outcome
+    everything = run_verb(
+        doctor, "--fail-on-warnings", cwd=clone.path, now=NOON, env=dict(os.environ)
+    ).outcome
     assert [finding.code for finding in everything.findings if finding.level != "note"] == []
 
 
-def test_the_doctor_tells_before_the_pull_what_the_pull_then_does(pair: tuple[GitRepo, GitRepo]) -> None:
+def test_the_doctor_tells_before_the_pull_what_the_pull_then_does(
+    pair: tuple[GitRepo, GitRepo],
+) -> None:
     origin, clone = pair
     write(origin, R3, step="sprint-4")
     write(origin, path=OTHER)
@@ -112,14 +124,21 @@ def test_what_a_merge_lost_is_told_until_it_is_back(pair: tuple[GitRepo, GitRepo
     assert theirs[:8] in found.message
     command = str(found.hint).partition("git show ")[2].partition(";")[0]
     assert json.loads(clone.git("show", command))["skill_state"]["run_history"] == [R1, R3]
-    assert run_verb(doctor, "--fail-on-warnings", cwd=clone.path, now=NOON, env=dict(os.environ)).outcome.exit_code == 1
+    assert (
+        run_verb(
+            doctor, "--fail-on-warnings", cwd=clone.path, now=NOON, env=dict(os.environ)
+        ).outcome.exit_code
+        == 1
+    )
     write(clone, R2, R3)
     assert codes(clone) == [], "mended, though not committed"
     clone.commit("back", hooks=False)
     assert codes(clone) == []
 
 
-def test_a_merge_that_threw_a_side_away_on_purpose_can_be_left_in_peace(pair: tuple[GitRepo, GitRepo]) -> None:
+def test_a_merge_that_threw_a_side_away_on_purpose_can_be_left_in_peace(
+    pair: tuple[GitRepo, GitRepo],
+) -> None:
     origin, clone = pair
     write(origin, R3)
     origin.commit("theirs", hooks=False)
@@ -154,19 +173,27 @@ def test_a_workflows_files_are_looked_at_too(pair: tuple[GitRepo, GitRepo]) -> N
     origin.write(EXECUTION, text_of(execution(*tasks)))
     origin.commit("workflow", hooks=False)
     clone.git("pull", "-q")
-    origin.write(EXECUTION, text_of(execution(task("a", "failed", attempts=3), task("b"), task("c"))))
+    origin.write(
+        EXECUTION, text_of(execution(task("a", "failed", attempts=3), task("b"), task("c")))
+    )
     origin.commit("theirs", hooks=False)
     clone.write(EXECUTION, text_of(execution(task("a", "complete"), task("b"))))
     clone.commit("mine", hooks=False)
     clone.git("fetch", "-q")
     (found,) = look(clone)
-    assert (found.code, found.path, found.where) == ("upstream/conflict", EXECUTION, "/tasks/0/status")
+    assert (found.code, found.path, found.where) == (
+        "upstream/conflict",
+        EXECUTION,
+        "/tasks/0/status",
+    )
     assert codes(clone, "build") == []
     clone.git("merge", "-q", "-s", "ours", "-m", "mine", "origin/main")
     (found,) = look(clone)
     assert (found.code, found.path) == ("merge/lost-entry", EXECUTION)
     assert "tasks[c]" in found.message
-    clone.write(EXECUTION, text_of(execution(task("a", "complete", attempts=3), task("b"), task("c"))))
+    clone.write(
+        EXECUTION, text_of(execution(task("a", "complete", attempts=3), task("b"), task("c")))
+    )
     assert codes(clone) == []
 
 
@@ -195,4 +222,6 @@ def test_a_big_hostile_file_upstream_does_no_harm(pair: tuple[GitRepo, GitRepo])
     write(clone, R2)
     clone.commit("mine", hooks=False)
     clone.git("fetch", "-q")
-    assert [(finding.code, finding.path) for finding in look(clone)] == [("upstream/conflict", PATH)]
+    assert [(finding.code, finding.path) for finding in look(clone)] == [
+        ("upstream/conflict", PATH)
+    ]

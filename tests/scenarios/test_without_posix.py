@@ -1,4 +1,6 @@
-"""Everyday commands end on a Python without POSIX's parts as they do here, and two of them say that they do not run."""
+"""Everyday commands end on a Python without POSIX's parts as they do here, and two of them say that
+they do not run.
+"""
 
 import ast
 import json
@@ -45,11 +47,15 @@ EVERYDAY = [
 NOT_YET = [["sync"], ["restore-point", "list"]]
 
 
-def run_without_posix(commands: list[list[str]], folder: Path) -> "subprocess.CompletedProcess[str]":
+def run_without_posix(
+    commands: list[list[str]], folder: Path
+) -> "subprocess.CompletedProcess[str]":
     lines = "".join(f"{json.dumps(words)}\n" for words in commands)
     words = [sys.executable, "-m", "tests.support.without_posix"]
     env = {**environ_in(folder), "PYTHONPATH": str(ROOT)}
-    return subprocess.run(words, cwd=folder, env=env, input=lines, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        words, cwd=folder, env=env, input=lines, capture_output=True, text=True, check=False
+    )
 
 
 def test_everyday_commands_end_as_they_do_here(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Workflows as they are interrupted: real processes that are killed, a real terminal, real merges."""
+"""Workflows as they are interrupted: real processes that are killed, a real terminal, real
+merges.
+"""
 
 import json
 import os
@@ -17,7 +19,16 @@ from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import BIN, open_terminal, run_here
 from tests.support.repos import GitRepo, copy_built
-from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, text_of, write_output, write_workflow
+from tests.support.workflows import (
+    OUTPUTS,
+    execution,
+    phase,
+    read_json,
+    task,
+    text_of,
+    write_output,
+    write_workflow,
+)
 
 CHECKPOINT = str(BIN / "checkpoint")
 PHASE, EXECUTION = "memory/state/phase.json", "memory/state/execution.json"
@@ -42,7 +53,9 @@ def recent(current: str, **changes: Any) -> dict[str, Any]:
 
 
 def at_terminal(root: Path, *words: str, answer: str) -> tuple[int, str]:
-    """`checkpoint workflow WORDS` on a terminal, the answer typed when it waits: (exit code, what was shown)."""
+    """`checkpoint workflow WORDS` on a terminal, the answer typed when it waits: (exit code, what
+    was shown).
+    """
     for end in open_terminal():
         os.close(end)
     process, terminal = pty.fork()
@@ -62,20 +75,33 @@ def at_terminal(root: Path, *words: str, answer: str) -> tuple[int, str]:
             os.write(terminal, answer.encode())
             typed = True
     os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), shown.decode().replace("\r\n", "\n")
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), shown.decode().replace(
+        "\r\n", "\n"
+    )
 
 
-def test_scenario_1_a_session_that_is_cut_off_leaves_an_orphan_which_is_tried_again(tmp_path: Path) -> None:
-    write_workflow(tmp_path, recent("IMPLEMENTATION"), execution(task("task-001", "running", output="memory/r.json")))
+def test_scenario_1_a_session_that_is_cut_off_leaves_an_orphan_which_is_tried_again(
+    tmp_path: Path,
+) -> None:
+    write_workflow(
+        tmp_path,
+        recent("IMPLEMENTATION"),
+        execution(task("task-001", "running", output="memory/r.json")),
+    )
     code, shown = at_terminal(tmp_path, "resume", answer="\n")
     assert code == 0
-    assert "Detected interrupted workflow: login\nResuming workflow login from IMPLEMENTATION phase\n" in shown
+    assert (
+        "Detected interrupted workflow: login\nResuming workflow login from IMPLEMENTATION phase\n"
+        in shown
+    )
     assert "task-001: orphaned, one attempt counted; now pending" in shown
     row = read_json(tmp_path / EXECUTION)["tasks"][0]
     assert (row["status"], row["attempts"]) == ("pending", 1)
 
 
-def test_scenario_2_a_result_that_was_written_before_the_crash_is_taken_over(tmp_path: Path) -> None:
+def test_scenario_2_a_result_that_was_written_before_the_crash_is_taken_over(
+    tmp_path: Path,
+) -> None:
     rows = task("task-001", "running", output="memory/r.json", started_at=now_text(60))
     write_workflow(tmp_path, recent("IMPLEMENTATION"), execution(rows))
     write_output(tmp_path, "memory/r.json", {"status": "complete"})
@@ -130,9 +156,13 @@ def read_state(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.deep
-def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_acknowledged(
+    tmp_path: Path,
+) -> None:
     names = [f"t{number:03}" for number in range(KILLS)]
-    write_workflow(tmp_path, recent("IMPLEMENTATION"), execution(*(task(name, "running") for name in names)))
+    write_workflow(
+        tmp_path, recent("IMPLEMENTATION"), execution(*(task(name, "running") for name in names))
+    )
     chance = random.Random(20261121)  # noqa: S311 (the same instants on every run)
     began = time.monotonic()
     assert run_here("workflow", "save", cwd=tmp_path).returncode == 0
@@ -140,7 +170,9 @@ def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_a
     acknowledged = set()
     for name in names:
         words = [CHECKPOINT, "workflow", "task", "done", name]
-        process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         time.sleep(chance.uniform(0, 1.3 * length))
         process.send_signal(signal.SIGKILL)
         said = process.communicate()[0]
@@ -159,9 +191,13 @@ def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_a
 @pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.deep)])
 def test_processes_at_once_lose_nothing(tmp_path: Path, count: int) -> None:
     names = [f"t{number}" for number in range(count)]
-    write_workflow(tmp_path, recent("IMPLEMENTATION"), execution(*(task(name, "running") for name in names)))
+    write_workflow(
+        tmp_path, recent("IMPLEMENTATION"), execution(*(task(name, "running") for name in names))
+    )
     words = [CHECKPOINT, "workflow", "task", "done"]
-    crowd = [subprocess.Popen([*words, name], cwd=tmp_path, stdout=subprocess.DEVNULL) for name in names]
+    crowd = [
+        subprocess.Popen([*words, name], cwd=tmp_path, stdout=subprocess.DEVNULL) for name in names
+    ]
     assert [process.wait(timeout=120) for process in crowd] == [0] * count
     assert read_state(tmp_path) == dict.fromkeys(names, "complete")
 
@@ -171,7 +207,10 @@ def test_processes_at_once_lose_nothing(tmp_path: Path, count: int) -> None:
 
 def test_of_many_that_start_at_once_one_begins_and_the_others_ask(tmp_path: Path) -> None:
     command = [CHECKPOINT, "workflow", "start"]
-    started = [subprocess.Popen([*command, f"w{n}"], cwd=tmp_path, stdin=subprocess.DEVNULL) for n in range(6)]
+    started = [
+        subprocess.Popen([*command, f"w{n}"], cwd=tmp_path, stdin=subprocess.DEVNULL)
+        for n in range(6)
+    ]
     assert sorted(each.wait(timeout=60) for each in started) == [0, 1, 1, 1, 1, 1]
     assert not (tmp_path / "memory/state/.archive").exists()
 
@@ -179,12 +218,17 @@ def test_of_many_that_start_at_once_one_begins_and_the_others_ask(tmp_path: Path
 def test_a_write_that_fails_says_so_and_leaves_a_whole_state(tmp_path: Path) -> None:
     many = execution(*(task(f"t{number}", "running", error="x" * 200) for number in range(100)))
     write_workflow(tmp_path, recent("IMPLEMENTATION"), many)
-    script = f'ulimit -f 8; exec "{CHECKPOINT}" workflow task done t1'  # a limit on file sizes stands for a full disk
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    # a limit on file sizes stands for a full disk
+    script = f'ulimit -f 8; exec "{CHECKPOINT}" workflow task done t1'
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 2
     assert "could not be written" in done.stderr
     assert read_state(tmp_path)["t1"] == "running"
-    assert not [path for path in (tmp_path / "memory/state").iterdir() if path.name.endswith(".tmp")]
+    assert not [
+        path for path in (tmp_path / "memory/state").iterdir() if path.name.endswith(".tmp")
+    ]
     assert run_here("workflow", "task", "done", "t1", cwd=tmp_path).returncode == 0
     assert read_json(tmp_path / PHASE)["interruption_safe"] is True
 
@@ -252,12 +296,22 @@ def test_two_branches_of_one_workflow_merge(tracked: GitRepo) -> None:
     assert run_here("workflow", "validate", cwd=tracked.path).returncode == 0
 
 
-def test_the_driver_merges_below_a_folder_too_and_leaves_files_of_the_same_name_alone(tracked: GitRepo) -> None:
-    said = tracked.git("check-attr", "merge", "--", PHASE, f"app/{EXECUTION}", "phase.json", "src/execution.json")
-    assert [line.rpartition(" ")[2] for line in said.splitlines()] == ["checkpoint", "checkpoint", *["unspecified"] * 2]
+def test_the_driver_merges_below_a_folder_too_and_leaves_files_of_the_same_name_alone(
+    tracked: GitRepo,
+) -> None:
+    said = tracked.git(
+        "check-attr", "merge", "--", PHASE, f"app/{EXECUTION}", "phase.json", "src/execution.json"
+    )
+    assert [line.rpartition(" ")[2] for line in said.splitlines()] == [
+        "checkpoint",
+        "checkpoint",
+        *["unspecified"] * 2,
+    ]
 
 
-def test_a_commit_of_a_broken_state_is_stopped_and_one_of_a_good_state_is_not(tracked: GitRepo) -> None:
+def test_a_commit_of_a_broken_state_is_stopped_and_one_of_a_good_state_is_not(
+    tracked: GitRepo,
+) -> None:
     tracked.write(PHASE, text_of({**phase("VERIFICATION"), "completed_phases": []}))
     tracked.git("add", ".")
     done = tracked.run("git", "commit", "-qm", "bad")
@@ -288,7 +342,9 @@ def test_a_conflict_is_decided_with_resolve(tracked: GitRepo) -> None:
     assert tracked.git("diff", "--name-only", "--diff-filter=U") == ""
 
 
-def test_validate_takes_the_files_by_name_from_the_index_and_from_a_commit(tracked: GitRepo) -> None:
+def test_validate_takes_the_files_by_name_from_the_index_and_from_a_commit(
+    tracked: GitRepo,
+) -> None:
     write_output(tracked.path, OUTPUTS["VERIFICATION"])
     tracked.write(EXECUTION, text_of(execution(task("a"), task("a"))))
     for words in ((EXECUTION,), (str(tracked.path / EXECUTION),)):
@@ -313,12 +369,18 @@ def test_validate_looks_at_a_workflow_beside_the_checkpoints_without_them_and_ou
         assert f"{PHASE}:" in done.stdout
 
 
-def test_init_again_brings_an_older_block_up_to_date_and_uninstall_takes_all_of_it_away(repo: GitRepo) -> None:
+def test_init_again_brings_an_older_block_up_to_date_and_uninstall_takes_all_of_it_away(
+    repo: GitRepo,
+) -> None:
     repo.write("README.md", "")
     repo.commit()
     init(str(repo.path), Options(), os.environ)
     for path in (repo.path / ".gitattributes", repo.path / ".git/info/attributes"):
-        kept = [line for line in path.read_text().splitlines(keepends=True) if "memory/state" not in line]
+        kept = [
+            line
+            for line in path.read_text().splitlines(keepends=True)
+            if "memory/state" not in line
+        ]
         path.write_text("".join(kept))
     assert repo.git("check-attr", "merge", "--", PHASE).endswith("unspecified")
     init(str(repo.path), Options(), os.environ)

@@ -1,4 +1,6 @@
-"""Workflows where state is usually lost: git in between, the seed's own hands, odd files and clocks."""
+"""Workflows where state is usually lost: git in between, the seed's own hands, odd files and
+clocks.
+"""
 
 import json
 import os
@@ -42,7 +44,9 @@ def test_git_clean_takes_the_reports_and_the_phase_is_not_over(repo: GitRepo) ->
     assert answer["corrupt"]
 
 
-def test_a_branch_switch_brings_another_branchs_result_and_it_is_not_this_ones(repo: GitRepo) -> None:
+def test_a_branch_switch_brings_another_branchs_result_and_it_is_not_this_ones(
+    repo: GitRepo,
+) -> None:
     write_output(repo.path, DEMAND, {"of": "another branch"})
     repo.commit()
     flow(repo.path, "start", "login")
@@ -58,10 +62,16 @@ def test_reset_hard_brings_back_a_tracked_state_and_it_is_told(repo: GitRepo) ->
     flow(repo.path, "advance", "--yes")
     repo.git("reset", "-q", "--hard")
     answer = flow(repo.path, "resume", "--yes")
-    assert (answer["phase"], answer["action"]) == ("REQUIREMENTS", "ask_approval")  # the result lies there, untracked
+    # the result lies there, untracked
+    assert (answer["phase"], answer["action"]) == (
+        "REQUIREMENTS",
+        "ask_approval",
+    )
 
 
-@pytest.mark.parametrize("when", ["2026-03-01T08:00:00", "2026-03-01T08:00:00+0000", "2026-03-01T08:00Z"])
+@pytest.mark.parametrize(
+    "when", ["2026-03-01T08:00:00", "2026-03-01T08:00:00+0000", "2026-03-01T08:00Z"]
+)
 def test_the_seeds_iso_8601_is_read(tmp_path: Path, when: str) -> None:
     write_workflow(tmp_path, phase(started_at=when, last_updated=when))
     assert flow(tmp_path, "validate")["valid"]
@@ -83,7 +93,10 @@ def test_an_agent_that_writes_the_files_by_hand_is_resumed(tmp_path: Path) -> No
     for said in ("Detected interrupted workflow: by-hand", "Resuming workflow by-hand from ARCHITECTURE phase",
                  "Last activity:", "Completed: REQUIREMENTS", "designs/one.json"):  # fmt: skip
         assert said in done.stdout
-    assert json.loads(run_here("workflow", "status", "--json", cwd=tmp_path).stdout)["action"] == "ask_approval"
+    assert (
+        json.loads(run_here("workflow", "status", "--json", cwd=tmp_path).stdout)["action"]
+        == "ask_approval"
+    )
 
 
 def test_a_half_written_file_beside_the_state_is_no_corruption(tmp_path: Path) -> None:
@@ -127,8 +140,24 @@ def test_a_fifo_in_the_place_of_a_result_is_not_waited_for(tmp_path: Path) -> No
     assert (answer["action"], answer["agent"]) == ("spawn", "PM")
 
 
-NOTHING = ("", "null", "{}", "[]", "[null]", '{"status": null}', "{", '{"status": "In progress"}', '{"status": "todo"}')
-FAILURE = ('{"status": "failed"}', '"failed"', '{"success": "false"}', '{"result": "FAIL"}', '{"status": "timed out"}')
+NOTHING = (
+    "",
+    "null",
+    "{}",
+    "[]",
+    "[null]",
+    '{"status": null}',
+    "{",
+    '{"status": "In progress"}',
+    '{"status": "todo"}',
+)
+FAILURE = (
+    '{"status": "failed"}',
+    '"failed"',
+    '{"success": "false"}',
+    '{"result": "FAIL"}',
+    '{"status": "timed out"}',
+)
 
 
 @pytest.mark.parametrize("content", [*NOTHING, *FAILURE])
@@ -164,7 +193,11 @@ def finish(repo: GitRepo) -> None:
 
 def begin(repo: GitRepo) -> None:
     """At IMPLEMENTATION on main and on fin, all tasks complete."""
-    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(*(task(f"t{at}", "complete") for at in range(9))))
+    write_workflow(
+        repo.path,
+        phase("IMPLEMENTATION"),
+        execution(*(task(f"t{at}", "complete") for at in range(9))),
+    )
     repo.commit("base")
     repo.git("checkout", "-q", "-b", "fin")
 
@@ -172,12 +205,16 @@ def begin(repo: GitRepo) -> None:
 def add_task(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "main")
     value = read_json(repo.path / EXECUTION)
-    (repo.path / EXECUTION).write_text(json.dumps({**value, "tasks": [*value["tasks"], task("open")]}, indent=2) + "\n")
+    (repo.path / EXECUTION).write_text(
+        json.dumps({**value, "tasks": [*value["tasks"], task("open")]}, indent=2) + "\n"
+    )
     repo.commit("open")
 
 
 @pytest.mark.parametrize("here", ["main", "fin"])
-def test_what_one_branch_archived_never_takes_what_another_did_meanwhile(repo: GitRepo, here: str) -> None:
+def test_what_one_branch_archived_never_takes_what_another_did_meanwhile(
+    repo: GitRepo, here: str
+) -> None:
     begin(repo)
     finish(repo)
     (archive,) = (repo.path / "memory/state/.archive").iterdir()
@@ -191,7 +228,9 @@ def test_what_one_branch_archived_never_takes_what_another_did_meanwhile(repo: G
     assert '"open"' in (repo.path / EXECUTION).read_text()
 
 
-@pytest.mark.parametrize("path", [PHASE, EXECUTION, "memory/./state/phase.json", "memory", "link.json"])
+@pytest.mark.parametrize(
+    "path", [PHASE, EXECUTION, "memory/./state/phase.json", "memory", "link.json"]
+)
 def test_a_workflows_own_state_is_no_result(tmp_path: Path, path: str) -> None:
     write_workflow(tmp_path, phase("IMPLEMENTATION"), execution(task()))
     (tmp_path / "link.json").symlink_to(tmp_path / PHASE)
@@ -202,18 +241,25 @@ def test_a_workflows_own_state_is_no_result(tmp_path: Path, path: str) -> None:
         assert (answer["code"], answer["findings"][0]["code"]) == (1, "workflow/output-outside")
     by_hand = execution(task("t1", "complete", output=path))
     (tmp_path / EXECUTION).write_text(json.dumps(by_hand))
-    assert "workflow/output-outside" in [one["code"] for one in flow(tmp_path, "validate")["findings"]]
+    assert "workflow/output-outside" in [
+        one["code"] for one in flow(tmp_path, "validate")["findings"]
+    ]
 
 
 def test_a_recovered_task_is_told_as_what_its_output_says(tmp_path: Path) -> None:
-    rows = [task(name, "running", output=name) for name in ("folder", "skipped.json", "failed.json")]
+    rows = [
+        task(name, "running", output=name) for name in ("folder", "skipped.json", "failed.json")
+    ]
     write_workflow(tmp_path, phase("IMPLEMENTATION"), execution(*rows))
     write_output(tmp_path, "folder/out.txt", "x")
     for word in ("skipped", "failed"):
         write_output(tmp_path, f"{word}.json", {"status": word})
     said = run_here("workflow", "recover", cwd=tmp_path).stdout
     assert "folder: finished before the crash; now complete (folder exists)" in said
-    assert "skipped.json: finished before the crash; now skipped (skipped.json exists and says skipped)" in said
+    assert (
+        "skipped.json: finished before the crash; now skipped (skipped.json exists and says skipped)"
+        in said
+    )
     assert "failed.json: ended; now failed (failed.json exists and says failed)" in said
 
 
@@ -228,7 +274,12 @@ def test_status_tells_a_missing_file_as_validate_does(tmp_path: Path) -> None:
 def commit_at(repo: GitRepo, when: float, *paths: str) -> None:
     repo.git("add", "-f", *paths)
     dates = {name: utc(when) for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")}
-    assert repo.run("git", "commit", "-qm", "results", env={**environ_in(repo.path), **dates}).returncode == 0
+    assert (
+        repo.run(
+            "git", "commit", "-qm", "results", env={**environ_in(repo.path), **dates}
+        ).returncode
+        == 0
+    )
 
 
 REPORT = "memory/reports/verification.json"
@@ -241,7 +292,9 @@ def test_a_clone_takes_no_result_that_was_committed_before_an_agents_state_began
     write_workflow(repo.path, phase("VERIFICATION", **current()), execution(task("t", "complete")))
     rows = phase("VERIFICATION")["completed_phases"]
     rows = [{**row, "completed_at": utc(-1800)} for row in rows]
-    (repo.path / PHASE).write_text(json.dumps(phase("VERIFICATION", **current(), completed_phases=rows)))
+    (repo.path / PHASE).write_text(
+        json.dumps(phase("VERIFICATION", **current(), completed_phases=rows))
+    )
     write_output(repo.path, REPORT)
     commit_at(repo, age, "memory")
     clone = tmp_path / "clone with a blank"
@@ -260,7 +313,9 @@ def test_a_merge_of_results_from_before_the_start_ends_no_phase(repo: GitRepo) -
         write_output(repo.path, path)
     commit_at(repo, -90_000, "memory/reports")
     repo.git("checkout", "-q", "main")
-    rows = [{**row, "completed_at": utc(-1800)} for row in phase("VERIFICATION")["completed_phases"]]
+    rows = [
+        {**row, "completed_at": utc(-1800)} for row in phase("VERIFICATION")["completed_phases"]
+    ]
     value = phase("VERIFICATION", **current(), completed_phases=rows, earlier_results={})
     write_workflow(repo.path, value, execution(task("t", "complete")))
     repo.git("merge", "-q", "--no-ff", "-m", "merge", "old")
@@ -272,14 +327,18 @@ def test_a_merge_of_results_from_before_the_start_ends_no_phase(repo: GitRepo) -
     assert flow(repo.path, "resume", "--yes")["action"] == "complete"
 
 
-def test_a_task_that_a_merge_put_into_an_agents_archive_is_found_and_comes_back(repo: GitRepo) -> None:
+def test_a_task_that_a_merge_put_into_an_agents_archive_is_found_and_comes_back(
+    repo: GitRepo,
+) -> None:
     begin(repo)
     archive = repo.path / "memory/state/.archive/login_20260302T120000Z"
     archive.mkdir(parents=True)
     for name in ("phase.json", "execution.json"):
         (repo.path / "memory/state" / name).rename(archive / name)
     done = phase("REFLECTION", "complete")
-    done["completed_phases"].append({"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": "r.json"})
+    done["completed_phases"].append(
+        {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": "r.json"}
+    )
     (archive / "phase.json").write_text(json.dumps(done))
     repo.commit("fin")
     add_task(repo)
@@ -310,7 +369,11 @@ def test_a_merged_result_from_before_the_start_is_approved_as_the_hints_say(repo
     assert f"advance --output {path}" in flow(repo.path, "resume", "--yes")["reason"]
     answer = flow(repo.path, "advance", "--output", path)
     assert answer["findings"][0]["code"] == "workflow/not-approved"
-    command = answer["findings"][0]["hint"].removeprefix("ask the user, then: checkpoint workflow ").partition("; ")[0]
+    command = (
+        answer["findings"][0]["hint"]
+        .removeprefix("ask the user, then: checkpoint workflow ")
+        .partition("; ")[0]
+    )
     assert command == f"approve REQUIREMENTS --output {path}"
     assert flow(repo.path, *command.split())["code"] == 0
     write_output(repo.path, path, {"changed": "since"})
@@ -327,16 +390,24 @@ def test_open_tasks_that_the_user_archived_are_not_laid_to_a_merge(repo: GitRepo
     done = phase("REFLECTION", "complete", **current())
     rows = [{**row, "completed_at": utc(-1800)} for row in done["completed_phases"]]
     last = {"phase": "REFLECTION", "completed_at": utc(-1800), "output": REPORT}
-    write_workflow(repo.path, {**done, "completed_phases": [*rows, last]}, execution(task("open", "pending")))
+    write_workflow(
+        repo.path, {**done, "completed_phases": [*rows, last]}, execution(task("open", "pending"))
+    )
     assert flow(repo.path, "archive")["archive"]
     assert flow(repo.path, "status")["findings"] == []
     assert flow(repo.path, "start", "other")["code"] == 0
 
 
-def test_what_was_sent_back_after_a_failed_test_is_done_again_before_it_counts(tmp_path: Path) -> None:
-    rows = [{**row, "completed_at": utc(-1800)} for row in phase("VERIFICATION")["completed_phases"]]
+def test_what_was_sent_back_after_a_failed_test_is_done_again_before_it_counts(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {**row, "completed_at": utc(-1800)} for row in phase("VERIFICATION")["completed_phases"]
+    ]
     done = task("api", "complete", started_at=utc(-2000), completed_at=utc(-1800))
-    write_workflow(tmp_path, phase("VERIFICATION", **current(), completed_phases=rows), execution(done))
+    write_workflow(
+        tmp_path, phase("VERIFICATION", **current(), completed_phases=rows), execution(done)
+    )
     write_output(tmp_path, REPORT, {"status": "failed"})
     assert "back IMPLEMENTATION" in flow(tmp_path, "resume", "--yes")["reason"]
     flow(tmp_path, "back", "IMPLEMENTATION", "--note", "the login test fails")
@@ -367,7 +438,9 @@ def test_a_task_whose_result_is_a_folder_is_done_after_a_crash(tmp_path: Path) -
     assert answer["action"] == "advance"
 
 
-def test_a_clone_takes_no_tasks_output_that_was_committed_before_the_task_began(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_clone_takes_no_tasks_output_that_was_committed_before_the_task_began(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     write_output(repo.path, "out.json", {"status": "complete"})
     commit_at(repo, -90_000, "out.json")
     row = task("a", "running", started_at=utc(-1800), output="./out.json")
@@ -383,7 +456,9 @@ def test_a_clone_takes_no_tasks_output_that_was_committed_before_the_task_began(
 
 def test_an_approval_of_nothing_approves_no_design_that_is_written_later(tmp_path: Path) -> None:
     value = phase("ARCHITECTURE")
-    value["user_checkpoints"].append({"phase": "ARCHITECTURE", "approved_at": utc(-60), "results": {}})
+    value["user_checkpoints"].append(
+        {"phase": "ARCHITECTURE", "approved_at": utc(-60), "results": {}}
+    )
     write_workflow(tmp_path, value)
     write_output(tmp_path, DESIGN)
     assert flow(tmp_path, "resume", "--yes")["action"] == "ask_approval"
@@ -391,7 +466,8 @@ def test_an_approval_of_nothing_approves_no_design_that_is_written_later(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("missing", "code"), [(PHASE, "workflow/phase-missing"), (EXECUTION, "workflow/execution-missing")]
+    ("missing", "code"),
+    [(PHASE, "workflow/phase-missing"), (EXECUTION, "workflow/execution-missing")],
 )
 def test_a_missing_file_is_told_by_validate_and_by_the_doctor_without_checkpoints(
     repo: GitRepo, missing: str, code: str
@@ -401,14 +477,20 @@ def test_a_missing_file_is_told_by_validate_and_by_the_doctor_without_checkpoint
         done = run_here(*verb, "--json", cwd=repo.path)
         assert code not in done.stdout
     (repo.path / missing).unlink()
-    for verb in (["validate"], ["validate", "--strict"], ["doctor", "--check", "workflow"], ["doctor", "--all"]):
+    for verb in (
+        ["validate"],
+        ["validate", "--strict"],
+        ["doctor", "--check", "workflow"],
+        ["doctor", "--all"],
+    ):
         done = run_here(*verb, "--json", cwd=repo.path)
         assert (
             done.returncode,
             [one["code"] for one in json.loads(done.stdout)["findings"] if one["level"] == "error"],
         ) == (1, [code])
     rest = PHASE if missing == EXECUTION else EXECUTION
-    assert run_here("validate", rest, cwd=repo.path).returncode == 0  # one that is named is looked at alone
+    # one that is named is looked at alone
+    assert run_here("validate", rest, cwd=repo.path).returncode == 0
     (repo.path / rest).write_text("{")
     assert code not in run_here("validate", cwd=repo.path).stdout
 
@@ -417,7 +499,10 @@ def test_a_phases_output_that_is_no_result_is_placed_in_the_phase(tmp_path: Path
     flow(tmp_path, "start", "login")
     write_output(tmp_path, "other.json", "null")
     found = flow(tmp_path, "advance", "--yes", "--output", "other.json")["findings"][0]
-    assert (found["path"], found["message"]) == (PHASE, "the output other.json cannot be read: it contains null")
+    assert (found["path"], found["message"]) == (
+        PHASE,
+        "the output other.json cannot be read: it contains null",
+    )
 
 
 def test_an_agents_own_words_for_a_tasks_status_are_read(tmp_path: Path) -> None:
@@ -441,18 +526,24 @@ def test_an_agents_own_words_for_a_tasks_status_are_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("form", "is_done"), [("%Y-%m-%dT%H:%M:%S+0000", False), ("%Y-%m-%dT%H:%M:%S", True), ("%Y-%m-%dT%H:%MZ", False)]
+    ("form", "is_done"),
+    [("%Y-%m-%dT%H:%M:%S+0000", False), ("%Y-%m-%dT%H:%M:%S", True), ("%Y-%m-%dT%H:%MZ", False)],
 )
 def test_an_output_from_before_a_task_began_is_known_whatever_form_its_start_has(
     tmp_path: Path, form: str, is_done: bool
 ) -> None:
     started = time.strftime(form, time.gmtime(time.time() - 600))
     write_workflow(
-        tmp_path, phase("IMPLEMENTATION"), execution(task("a", "running", started_at=started, output="o.json"))
+        tmp_path,
+        phase("IMPLEMENTATION"),
+        execution(task("a", "running", started_at=started, output="o.json")),
     )
     write_output(tmp_path, "o.json", {"status": "complete"})
     os.utime(tmp_path / "o.json", (time.time() - 7200,) * 2)
-    assert (flow(tmp_path, "resume", "--yes")["action"] == "advance") is is_done  # without an offset it may be later
-    (tmp_path / EXECUTION).write_text(json.dumps(execution(task("a", "running", started_at=started, output="o.json"))))
+    # without an offset it may be later
+    assert (flow(tmp_path, "resume", "--yes")["action"] == "advance") is is_done
+    (tmp_path / EXECUTION).write_text(
+        json.dumps(execution(task("a", "running", started_at=started, output="o.json")))
+    )
     os.utime(tmp_path / "o.json", (time.time() - 86_400,) * 2)
     assert flow(tmp_path, "resume", "--yes")["tasks"] == ["a"]

@@ -1,4 +1,6 @@
-"""Agents for the server: the SDK's own client over real pipes, and a bare process to which any bytes can be said."""
+"""Agents for the server: the SDK's own client over real pipes, and a bare process to which any
+bytes can be said.
+"""
 
 import json
 import os
@@ -36,11 +38,18 @@ READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 @asynccontextmanager
 async def open_client(
-    project: Path, *words: str, mode: str = LEGACY, env: dict[str, str] | None = None, **callbacks: Any
+    project: Path,
+    *words: str,
+    mode: str = LEGACY,
+    env: dict[str, str] | None = None,
+    **callbacks: Any,
 ) -> AsyncIterator[Client]:
     """The SDK's client of a server that works in a folder. callbacks: as Client takes them."""
     program = StdioServerParameters(
-        command=str(BIN / "checkpoint"), args=["mcp", *words], env={**os.environ, **(env or {})}, cwd=project
+        command=str(BIN / "checkpoint"),
+        args=["mcp", *words],
+        env={**os.environ, **(env or {})},
+        cwd=project,
     )
     with tempfile.TemporaryFile("w+") as said:
         async with Client(stdio_client(program, said), mode=mode, **callbacks) as client:
@@ -105,7 +114,9 @@ class Pipe:
         """Writes messages, or lines that are none."""
         assert self.process.stdin is not None
         for message in messages:
-            self.process.stdin.write((message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n")
+            self.process.stdin.write(
+                (message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n"
+            )
         self.process.stdin.flush()
 
     def hear(self) -> dict[str, Any]:
@@ -128,7 +139,11 @@ class Pipe:
     def end(self, patience: float = PATIENCE) -> tuple[int, list[dict[str, Any]], str]:
         """Closes our end: the exit code, what was still said, and standard error."""
         said, log = self.process.communicate(timeout=patience)
-        return self.process.returncode, [json.loads(line) for line in said.splitlines()], log.decode()
+        return (
+            self.process.returncode,
+            [json.loads(line) for line in said.splitlines()],
+            log.decode(),
+        )
 
 
 def call(known: int | str, tool: str, **arguments: Any) -> dict[str, Any]:

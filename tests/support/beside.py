@@ -6,12 +6,15 @@ from checkpoint_git.git.merges.trees import TreeMerge, merge_by_lines, open_plai
 from checkpoint_git.tools.merges.tree_merge import merge_commits
 from tests.support.repos import GitRepo
 
-# Markers in ordinary files name the sides, and where renames collide git names files after them: that may differ.
+# Markers in ordinary files name the sides, and where renames collide git names files after them:
+# that may differ.
 _NAMED_AFTER_SIDES = ("file", "renamed")
 
 
 class Compared(NamedTuple):
-    """differences: paths, and "clean" where one merge is clean and the other is not. is_clean: the real one is."""
+    """differences: paths, and "clean" where one merge is clean and the other is not. is_clean: the
+    real one is.
+    """
 
     differences: list[str]
     is_clean: bool
@@ -20,7 +23,8 @@ class Compared(NamedTuple):
 def compare_merges(repo: GitRepo, ours: str, theirs: str) -> Compared:
     """Both merges of two branches; the work tree is used for the real one, and left on ours.
 
-    The driver keeps theirs in a file beside ours where a version is binary: that file is in no tree of ours.
+    The driver keeps theirs in a file beside ours where a version is binary: that file is in no tree
+    of ours.
     """
     repo.git("checkout", "-q", "-f", ours)
     repo.git("clean", "-fdxq")
@@ -32,7 +36,9 @@ def compare_merges(repo: GitRepo, ours: str, theirs: str) -> Compared:
     merged = merge_commits(str(repo.path), ours, theirs)
     left = {remaining.path: remaining.kind for remaining in merged.remaining}
     paths = repo.git("diff", "--no-renames", "--name-only", tree, merged.tree).splitlines()
-    differences = [path for path in paths if ".theirs" not in path and left.get(path) not in _NAMED_AFTER_SIDES]
+    differences = [
+        path for path in paths if ".theirs" not in path and left.get(path) not in _NAMED_AFTER_SIDES
+    ]
     return Compared(differences + ([] if is_clean == merged.is_clean else ["clean"]), is_clean)
 
 

@@ -38,7 +38,11 @@ def read_texts() -> frozenset[str]:
     for name, file in module_files().items():
         if name != _TABLE:
             nodes = ast.walk(ast.parse(file.read_text("utf-8")))
-            found |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+            found |= {
+                node.value
+                for node in nodes
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
     return frozenset(found)
 
 
@@ -56,7 +60,11 @@ def find_reported(source: str) -> Iterator[str]:
         words = [part.value if isinstance(part, ast.Constant) else None for part in node.args[:2]]
         is_maker = isinstance(node.func, ast.Name) and node.func.id in _MAKERS
         code = words[0]
-        if isinstance(code, str) and CODE.fullmatch(code) and (is_maker or (words[1:] and words[1] in LEVELS)):
+        if (
+            isinstance(code, str)
+            and CODE.fullmatch(code)
+            and (is_maker or (words[1:] and words[1] in LEVELS))
+        ):
             yield code
 
 

@@ -21,9 +21,15 @@ BIN = Path(sys.executable).parent
 
 
 def run_checkpoint(
-    *words: str, cwd: Path, stdin: bytes = b"", env: dict[str, str] | None = None, command: str = "checkpoint"
+    *words: str,
+    cwd: Path,
+    stdin: bytes = b"",
+    env: dict[str, str] | None = None,
+    command: str = "checkpoint",
 ) -> subprocess.CompletedProcess[str]:
-    """`checkpoint WORDS` as a process of its own: no terminal, output decoded. env is added to the environment."""
+    """`checkpoint WORDS` as a process of its own: no terminal, output decoded. env is added to the
+    environment.
+    """
     return subprocess.run(
         [str(BIN / command), *words],
         cwd=cwd,
@@ -38,19 +44,33 @@ def run_checkpoint(
 def run_here(
     *words: str, cwd: Path, stdin: bytes = b"", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The same in this process: for tests that are about what a command does, and not about how it starts."""
+    """The same in this process: for tests that are about what a command does, and not about how it
+    starts.
+    """
     written = io.BytesIO(), io.BytesIO()
-    out, err = (io.TextIOWrapper(stream, "utf-8", "surrogateescape", write_through=True) for stream in written)
+    out, err = (
+        io.TextIOWrapper(stream, "utf-8", "surrogateescape", write_through=True)
+        for stream in written
+    )
     code = _run_main(words, cwd, stdin, env or {}, out, err)
     texts = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in written]
     return subprocess.CompletedProcess(list(words), code, *texts)
 
 
 def show_here(*words: str, cwd: Path, env: dict[str, str] | None = None) -> str:
-    """What a command in this process writes to a screen, as run_on_terminal has it, but nobody answers."""
+    """What a command in this process writes to a screen, as run_on_terminal has it, but nobody
+    answers.
+    """
     written = io.BytesIO()
     screen = _Screen(written, "utf-8", "surrogateescape", write_through=True)
-    _run_main(words, cwd, b"", {"TERM": "xterm", "COLUMNS": "80", "LINES": "", **(env or {})}, screen, screen)
+    _run_main(
+        words,
+        cwd,
+        b"",
+        {"TERM": "xterm", "COLUMNS": "80", "LINES": "", **(env or {})},
+        screen,
+        screen,
+    )
     return written.getvalue().decode()
 
 
@@ -60,13 +80,20 @@ class _Screen(io.TextIOWrapper):
 
 
 def _run_main(
-    words: tuple[str, ...], cwd: Path, stdin: bytes, env: dict[str, str], out: io.TextIOWrapper, err: io.TextIOWrapper
+    words: tuple[str, ...],
+    cwd: Path,
+    stdin: bytes,
+    env: dict[str, str],
+    out: io.TextIOWrapper,
+    err: io.TextIOWrapper,
 ) -> int:
     given = type(out)(io.BytesIO(stdin), "utf-8", "surrogateescape")
     with ExitStack() as stack:
         stack.enter_context(chdir(cwd))
         stack.enter_context(patch.dict(os.environ, {**environ_in(cwd), **env}))
-        stack.enter_context(patch.multiple(sys, argv=["checkpoint", *words], stdin=given, stdout=out, stderr=err))
+        stack.enter_context(
+            patch.multiple(sys, argv=["checkpoint", *words], stdin=given, stdout=out, stderr=err)
+        )
         return main(list(words))
 
 
@@ -79,16 +106,21 @@ def ask_json(folder: Path, *words: str, code: int | None = 0, stdin: bytes = b""
 
 
 def open_terminal() -> tuple[int, int]:
-    """Both ends of a pseudo terminal; skips the test where a machine, such as a bare chroot, has none."""
+    """Both ends of a pseudo terminal; skips the test where a machine, such as a bare chroot, has
+    none.
+    """
     try:
         return pty.openpty()
     except OSError as error:
         pytest.skip(f"there is no terminal here: {error}")
 
 
-def run_on_terminal(*words: str, cwd: Path, env: dict[str, str] | None = None, answer: bytes = b"") -> str:
-    """What `checkpoint WORDS` writes to a terminal, 80 columns wide unless env says otherwise. answer: typed when it
-    asks. Nothing is typed before, and nothing is echoed: a terminal echoes when it gets to it, in the midst of a line.
+def run_on_terminal(
+    *words: str, cwd: Path, env: dict[str, str] | None = None, answer: bytes = b""
+) -> str:
+    """What `checkpoint WORDS` writes to a terminal, 80 columns wide unless env says otherwise.
+    answer: typed when it asks. Nothing is typed before, and nothing is echoed: a terminal echoes
+    when it gets to it, in the midst of a line.
     """
     ours, theirs = open_terminal()
     modes = termios.tcgetattr(theirs)

@@ -1,6 +1,8 @@
-"""What the tests cost: the ten dearest, the total in CPU seconds and the memory of a worker, printed with `--costs`.
+"""What the tests cost: the ten dearest, the total in CPU seconds and the memory of a worker,
+printed with `--costs`.
 
-CPU seconds of this process and of the programs that it started; the machine's load does not change them much.
+CPU seconds of this process and of the programs that it started; the machine's load does not change
+them much.
 """
 
 import os
@@ -78,7 +80,9 @@ class Costs:
         terminalreporter.section(f"{_SHOWN} dearest tests, CPU seconds")
         for name, seconds in dearest[:_SHOWN]:
             terminalreporter.line(f"{seconds:8.2f}  {name}")
-        terminalreporter.line(f"{total:8.2f}  in all, with collecting; {sum(self.tests.values()):.2f} in tests")
+        terminalreporter.line(
+            f"{total:8.2f}  in all, with collecting; {sum(self.tests.values()):.2f} in tests"
+        )
         terminalreporter.line(f"{peak:8.0f}  MB at most in one process")
 
         if path := os.environ.get("TEST_COSTS"):

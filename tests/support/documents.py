@@ -39,7 +39,9 @@ def decision(**changes: Any) -> dict[str, Any]:
 
 def facts_of(*references: str, state: State = "merged", at: int = NOW) -> Known:
     """What the history says of references: the same of all."""
-    return {reference: Fact(reference, state, at, "abc1234" * 6, "a rule") for reference in references}
+    return {
+        reference: Fact(reference, state, at, "abc1234" * 6, "a rule") for reference in references
+    }
 
 
 def work_of(skill: str, *references: str, state: State = "merged") -> Work:

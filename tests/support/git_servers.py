@@ -1,4 +1,6 @@
-"""Git over real connections: smart HTTP (git http-backend behind a web server of this process), ssh (a real sshd)."""
+"""Git over real connections: smart HTTP (git http-backend behind a web server of this process), ssh
+(a real sshd).
+"""
 
 import base64
 import contextlib
@@ -16,7 +18,11 @@ from typing import NamedTuple
 
 import pytest
 
-_EXEC_PATH = Path(subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip())
+_EXEC_PATH = Path(
+    subprocess.run(
+        ["git", "--exec-path"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+)
 NEEDS_HTTP = pytest.mark.skipif(
     not (_EXEC_PATH / "git-remote-http").exists() or not (_EXEC_PATH / "git-http-backend").exists(),
     reason="this git was built without HTTP",
@@ -24,12 +30,15 @@ NEEDS_HTTP = pytest.mark.skipif(
 LOGIN = "ann:open sesame"
 _SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 NEEDS_SSH = pytest.mark.skipif(shutil.which("ssh") is None, reason="there is no ssh here")
-NEEDS_SSHD = pytest.mark.skipif(not (_SSHD and shutil.which("ssh-keygen")), reason="there is no sshd here")
+NEEDS_SSHD = pytest.mark.skipif(
+    not (_SSHD and shutil.which("ssh-keygen")), reason="there is no sshd here"
+)
 
 
 class GitHttpServer(ThreadingHTTPServer):
-    """password: whether LOGIN is asked for. refused: services ("git-receive-pack") that are forbidden. dies_in: the
-    service that does its work and whose answer breaks off. asked: what came, such as "POST git-upload-pack".
+    """password: whether LOGIN is asked for. refused: services ("git-receive-pack") that are
+    forbidden. dies_in: the service that does its work and whose answer breaks off. asked: what
+    came, such as "POST git-upload-pack".
     """
 
     def __init__(self, root: Path) -> None:
@@ -76,7 +85,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif service in self.server.refused:
             self._answer("403 Forbidden", {}, b"")
         else:
-            self._run_backend(path, query, body, breaks_off=self.command == "POST" and service == self.server.dies_in)
+            self._run_backend(
+                path,
+                query,
+                body,
+                breaks_off=self.command == "POST" and service == self.server.dies_in,
+            )
 
     def _run_backend(self, path: str, query: str, body: bytes, *, breaks_off: bool) -> None:
         env = {
@@ -91,12 +105,21 @@ class _Handler(BaseHTTPRequestHandler):
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
         }
-        done = subprocess.run(["git", "http-backend"], env=env, input=body, capture_output=True, timeout=60, check=True)
+        done = subprocess.run(
+            ["git", "http-backend"],
+            env=env,
+            input=body,
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
         head, _, answer = done.stdout.partition(b"\r\n\r\n")
         headers = dict(re.findall(r"(?m)^([\w-]+): ([^\r\n]*)", head.decode()))
         self._answer(headers.pop("Status", "200 OK"), headers, answer, breaks_off=breaks_off)
 
-    def _answer(self, status: str, headers: dict[str, str], body: bytes, *, breaks_off: bool = False) -> None:
+    def _answer(
+        self, status: str, headers: dict[str, str], body: bytes, *, breaks_off: bool = False
+    ) -> None:
         code, _, reason = status.partition(" ")
         self.send_response(int(code), reason)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
@@ -130,7 +153,9 @@ def serve_silence() -> Iterator[int]:
 
 
 class SshServer(NamedTuple):
-    """command: of ssh, which knows the host and has the key. stranger: of one that knows the host and has no key."""
+    """command: of ssh, which knows the host and has the key. stranger: of one that knows the host
+    and has no key.
+    """
 
     port: int
     command: str
@@ -149,7 +174,8 @@ def serve_ssh(folder: Path) -> Iterator[SshServer]:
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(words, check=True, capture_output=True, timeout=60)
     if os.geteuid() == 0:
-        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # a root's sshd does not start without it
+        # a root's sshd does not start without it
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
     (folder / "sshd_config").write_text(
@@ -158,7 +184,9 @@ def serve_ssh(folder: Path) -> Iterator[SshServer]:
     )
     (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
     command = f"ssh -F none -o UserKnownHostsFile={folder}/known_hosts -o IdentitiesOnly=yes"
-    process = subprocess.Popen([str(_SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [str(_SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], stderr=subprocess.PIPE
+    )
     try:
         assert process.stderr is not None
         first = process.stderr.readline()

@@ -1,8 +1,9 @@
-"""Whether work grows with its input as it should: hostile input is long, and quadratic work on it never ends.
+"""Whether work grows with its input as it should: hostile input is long, and quadratic work on it
+never ends.
 
-The quick tests count the lines of the package that run: the same number on any machine. What the interpreter does
-within a line, such as a search in a list or a regular expression, only a clock can see: assert_linear_time is for tests
-marked `deep`.
+The quick tests count the lines of the package that run: the same number on any machine. What the
+interpreter does within a line, such as a search in a list or a regular expression, only a clock can
+see: assert_linear_time is for tests marked `deep`.
 """
 
 import gc
@@ -48,7 +49,9 @@ def count_lines(work: Callable[[int], object], size: int) -> int:
 def grows_faster(work: Callable[[int], object], size: int) -> str:
     """Return "" where four times the input take at most eight times the lines; else the figures."""
     small, large = count_lines(work, size // _FACTOR), count_lines(work, size)
-    return f"{size // _FACTOR}: {small} lines, {size}: {large} lines" if large > _LIMIT * small else ""
+    return (
+        f"{size // _FACTOR}: {small} lines, {size}: {large} lines" if large > _LIMIT * small else ""
+    )
 
 
 def assert_linear(work: Callable[[int], object], size: int) -> None:
@@ -57,10 +60,14 @@ def assert_linear(work: Callable[[int], object], size: int) -> None:
 
 
 def assert_linear_time(work: Callable[[int], object], size: int) -> None:
-    """Eight times the input takes less than 24 times the processor time; choose a size that takes some milliseconds."""
+    """Eight times the input takes less than 24 times the processor time; choose a size that takes
+    some milliseconds.
+    """
     small = min(_measure(work, size) for _ in range(3))
     large = min(_measure(work, size * _TIMED_FACTOR) for _ in range(2))
-    assert large < _TIMED_LIMIT * max(small, _LEAST), f"{size}: {small:.4f} s, {_TIMED_FACTOR * size}: {large:.4f} s"
+    assert large < _TIMED_LIMIT * max(small, _LEAST), (
+        f"{size}: {small:.4f} s, {_TIMED_FACTOR * size}: {large:.4f} s"
+    )
 
 
 def _measure(work: Callable[[int], object], size: int) -> float:

@@ -15,12 +15,16 @@ _NOTE = '#!/bin/sh\nprintf \'%s\\0\' "$@" > "$NOTED_WORDS"\n'
 
 def follow(cwd: Path, line: str, answer: str = "") -> subprocess.CompletedProcess[str]:
     """The command as a shell runs it, the user's words in place of the dots."""
-    line = line.replace("{...}", "{}").replace("...", answer) if "..." in line else f"{line} {answer}"
+    line = (
+        line.replace("{...}", "{}").replace("...", answer) if "..." in line else f"{line} {answer}"
+    )
     return run_line(cwd, line)
 
 
 def run_line(cwd: Path, line: str) -> subprocess.CompletedProcess[str]:
-    """Run a line in a shell. Of a single call of `checkpoint`, the shell makes the words and this process runs it."""
+    """Run a line in a shell. Of a single call of `checkpoint`, the shell makes the words and this
+    process runs it.
+    """
     if line.startswith("checkpoint ") and not re.search("[;&|<>]", line):
         words = _read_words(cwd, line)
         return run_here(*words, cwd=cwd, env={"GIT_EDITOR": "true"})
@@ -37,8 +41,12 @@ def _read_words(cwd: Path, line: str) -> list[str]:
         return noted.read_text().split("\0")[:-1]
 
 
-def _run_in_shell(cwd: Path, line: str, programs: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _run_in_shell(
+    cwd: Path, line: str, programs: str, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     """programs: the folder that comes first in PATH."""
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "GIT_EDITOR": "true", **env}
-    return subprocess.run(["sh", "-c", line], cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        ["sh", "-c", line], cwd=cwd, env=env, capture_output=True, text=True, timeout=120
+    )

@@ -1,4 +1,6 @@
-"""Histories of a repository made from a seed: sessions on several checkpoints, renames, removals, criss-crosses."""
+"""Histories of a repository made from a seed: sessions on several checkpoints, renames, removals,
+criss-crosses.
+"""
 
 import json
 import random
@@ -34,11 +36,22 @@ def write_history(stream: Stream, name: str, seed: int) -> bool:
     stream.commit(f"{name}/b", [f"{name}/base"], _changes(base, second))
     crossed = chance.random() < 0.4
     if crossed:  # each side merges the other in its own way
-        ours, theirs = _go_on(chance, {**first, **second}, "m"), _go_on(chance, {**second, **first}, "w")
+        ours, theirs = (
+            _go_on(chance, {**first, **second}, "m"),
+            _go_on(chance, {**second, **first}, "w"),
+        )
     else:
         ours, theirs = _go_on(chance, first, "c"), _go_on(chance, second, "d")
-    stream.commit(f"{name}/ours", [f"{name}/{one}" for one in ("ab" if crossed else "a")], _changes(first, ours))
-    stream.commit(f"{name}/theirs", [f"{name}/{one}" for one in ("ba" if crossed else "b")], _changes(second, theirs))
+    stream.commit(
+        f"{name}/ours",
+        [f"{name}/{one}" for one in ("ab" if crossed else "a")],
+        _changes(first, ours),
+    )
+    stream.commit(
+        f"{name}/theirs",
+        [f"{name}/{one}" for one in ("ba" if crossed else "b")],
+        _changes(second, theirs),
+    )
     return crossed
 
 
@@ -50,7 +63,11 @@ def _go_on(chance: random.Random, files: Mapping[str, str], side: str) -> Files:
             _change(chance, out, path, side)
     if chance.random() < 0.7:
         lines = out.get(NOTES, _LINES)
-        out[NOTES] = lines.replace(f"{chance.randrange(1, 9)}\n", f"{side}\n", 1) if chance.random() < 0.3 else lines
+        out[NOTES] = (
+            lines.replace(f"{chance.randrange(1, 9)}\n", f"{side}\n", 1)
+            if chance.random() < 0.3
+            else lines
+        )
     return out
 
 
@@ -80,7 +97,8 @@ def _session(chance: random.Random, side: str) -> list[Operation]:
     count = chance.randrange(7)
     names = [chance.choice(_NAMES) for _ in range(count)]
     return [
-        Operation(name, chance.randrange(9), f"{side}{chance.randrange(100):02}{n}") for n, name in enumerate(names)
+        Operation(name, chance.randrange(9), f"{side}{chance.randrange(100):02}{n}")
+        for n, name in enumerate(names)
     ]
 
 
@@ -93,7 +111,10 @@ def _changes(old: Files, new: Files) -> dict[str, str | None]:
 
 def merge_notes(repo: GitRepo, name: str) -> None:
     """A merge of two branches, main and topic, each of which noted a decision in a checkpoint."""
-    for options, branch, decision in ((["-c"], "topic", "SQLite for storage"), ([], "main", "Passkeys only")):
+    for options, branch, decision in (
+        (["-c"], "topic", "SQLite for storage"),
+        ([], "main", "Passkeys only"),
+    ):
         repo.git("switch", "-q", *options, branch)
         run_here("note", name, decision, cwd=repo.path)
         repo.commit(branch)

@@ -1,4 +1,6 @@
-"""A repository that came with its .git: every setting by which git starts a program names one that leaves a mark."""
+"""A repository that came with its .git: every setting by which git starts a program names one that
+leaves a mark.
+"""
 
 import os
 from pathlib import Path
@@ -24,13 +26,49 @@ def put_odd(path: Path, kind: str) -> None:
 
 
 _SETTINGS = (
-    *("core.fsmonitor", "core.sshCommand", "core.editor", "core.pager", "core.askPass", "core.gitProxy"),
-    *("core.alternateRefsCommand", "sequence.editor", "interactive.diffFilter", "credential.helper"),
+    *(
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.editor",
+        "core.pager",
+        "core.askPass",
+        "core.gitProxy",
+    ),
+    *(
+        "core.alternateRefsCommand",
+        "sequence.editor",
+        "interactive.diffFilter",
+        "credential.helper",
+    ),
     *("gpg.program", "gpg.ssh.program", "gpg.x509.program", "gpg.ssh.defaultKeyCommand"),
-    *("diff.external", "diff.evil.textconv", "diff.evil.command", "diff.guitool", "difftool.evil.cmd"),
-    *("filter.evil.clean", "filter.evil.smudge", "merge.evil.driver", "merge.checkpoint.driver", "mergetool.evil.cmd"),
-    *("remote.origin.uploadpack", "remote.origin.receivepack", "uploadpack.packObjectsHook", "pager.log", "pager.diff"),
-    *("trailer.evil.command", "trailer.evil.cmd", "checkpoint.memoryCommand", "browser.evil.cmd", "man.evil.cmd"),
+    *(
+        "diff.external",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "diff.guitool",
+        "difftool.evil.cmd",
+    ),
+    *(
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "merge.evil.driver",
+        "merge.checkpoint.driver",
+        "mergetool.evil.cmd",
+    ),
+    *(
+        "remote.origin.uploadpack",
+        "remote.origin.receivepack",
+        "uploadpack.packObjectsHook",
+        "pager.log",
+        "pager.diff",
+    ),
+    *(
+        "trailer.evil.command",
+        "trailer.evil.cmd",
+        "checkpoint.memoryCommand",
+        "browser.evil.cmd",
+        "man.evil.cmd",
+    ),
 )
 _PLAIN = {
     "log.showSignature": "true",
@@ -46,12 +84,31 @@ _PLAIN = {
     "filter.evil.required": "true",
     "checkpoint.memoryBackend": "server",
 }
-_ALIASES = ("log", "status", "diff", "show", "config", "rev-parse", "ls-files", "cat-file", "checkpoint")
-_HOOKS = ("pre-commit", "post-index-change", "reference-transaction", "post-checkout", "pre-push", "fsmonitor-watchman")
+_ALIASES = (
+    "log",
+    "status",
+    "diff",
+    "show",
+    "config",
+    "rev-parse",
+    "ls-files",
+    "cat-file",
+    "checkpoint",
+)
+_HOOKS = (
+    "pre-commit",
+    "post-index-change",
+    "reference-transaction",
+    "post-checkout",
+    "pre-push",
+    "fsmonitor-watchman",
+)
 
 
 def make_hostile(repo: GitRepo, marks: Path, *, is_packed: bool = False) -> None:
-    """Some history, with a signed commit and a merge; then the settings; then files whose stamps git cannot trust."""
+    """Some history, with a signed commit and a merge; then the settings; then files whose stamps
+    git cannot trust.
+    """
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.write("docs/plan.md", "the plan\n")
     workflows.write_workflow(repo.path, workflows.phase())
@@ -70,13 +127,17 @@ def make_hostile(repo: GitRepo, marks: Path, *, is_packed: bool = False) -> None
     signed = repo.git("cat-file", "commit", "HEAD").replace(
         "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
     )
-    commit = repo.run("git", "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{signed}\n".encode())
+    commit = repo.run(
+        "git", "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{signed}\n".encode()
+    )
     repo.git("update-ref", "HEAD", commit.stdout.decode().strip())
     restore_points.create(restore_points.workspace_of(repo.path), ["docs"], "", "git_stash", None)
     if is_packed:
         repo.pack()
     program = marks / "program"
-    lines = [f"[alias]\n{''.join(f'{name} = !{program} alias.{name}{chr(10)}' for name in _ALIASES)}"]
+    lines = [
+        f"[alias]\n{''.join(f'{name} = !{program} alias.{name}{chr(10)}' for name in _ALIASES)}"
+    ]
     for setting in _SETTINGS:
         *above, name = setting.split(".")
         section = above[0] if len(above) == 1 else f'{above[0]} "{above[1]}"'
@@ -85,7 +146,9 @@ def make_hostile(repo: GitRepo, marks: Path, *, is_packed: bool = False) -> None
         *above, name = setting.split(".")
         section = above[0] if len(above) == 1 else f'{above[0]} "{above[1]}"'
         lines.append(f"[{section}]\n{name} = {value}\n")
-    lines.append(f'[remote "origin"]\nurl = ext::{program} remote\nfetch = +refs/heads/*:refs/remotes/origin/*\n')
+    lines.append(
+        f'[remote "origin"]\nurl = ext::{program} remote\nfetch = +refs/heads/*:refs/remotes/origin/*\n'
+    )
     lines.append('[branch "main"]\nremote = origin\nmerge = refs/heads/main\n')
     marks.mkdir(exist_ok=True)
     (marks / "seen").mkdir()

@@ -1,4 +1,6 @@
-"""The real memory server, installed once for all test runs of this user, and servers that misbehave."""
+"""The real memory server, installed once for all test runs of this user, and servers that
+misbehave.
+"""
 
 import json
 import shlex
@@ -13,7 +15,14 @@ import pytest
 from checkpoint_git.protocols.memory.entity import Entity, Steps
 from checkpoint_git.protocols.memory.graph_file import graph_lock
 from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, SERVER_VERSION, server_script
-from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, entity_json, read_entities, stdio
+from checkpoint_git.protocols.memory.transports import (
+    BROKEN_HINT,
+    TOOLS,
+    GraphError,
+    entity_json,
+    read_entities,
+    stdio,
+)
 from checkpoint_git.protocols.memory.transports.stdio import StdioTransport, open_server
 from tests.support.npm import install_packages
 from tests.support.repos import GitRepo
@@ -26,25 +35,38 @@ OTHERS = (
 
 
 def find_script() -> str:
-    """The server's program; installed where it is missing. Skips, saying why, where that cannot be."""
+    """The server's program; installed where it is missing. Skips, saying why, where that cannot
+    be.
+    """
     script = server_script("")
-    return str(install_packages("memory-server", script, f"{SERVER_PACKAGE}@{SERVER_VERSION}") / script)
+    return str(
+        install_packages("memory-server", script, f"{SERVER_PACKAGE}@{SERVER_VERSION}") / script
+    )
 
 
 def put_graph(path: Path, *lines: str) -> Path:
-    """A graph's file with what other clients left, then these lines; written as the server writes."""
+    """A graph's file with what other clients left, then these lines; written as the server
+    writes.
+    """
     path.write_text("\n".join([*OTHERS[:2], *lines, OTHERS[2]]), "utf-8")
     return path
 
 
 def entity_line(*observations: str, name: str = "initiative-checkpoint") -> str:
     """An entity as the server writes it."""
-    value = {"type": "entity", "name": name, "entityType": "checkpoint", "observations": list(observations)}
+    value = {
+        "type": "entity",
+        "name": name,
+        "entityType": "checkpoint",
+        "observations": list(observations),
+    }
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def read_observations(path: Path, name: str = "initiative-checkpoint") -> list[str]:
-    """The observations of an entity as the graph's file has them; AssertionError where it is not there once."""
+    """The observations of an entity as the graph's file has them; AssertionError where it is not
+    there once.
+    """
     values = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     found = [value for value in values if value.get("name") == name]
     assert len(found) == 1, found
@@ -79,7 +101,9 @@ def write_server(path: Path, body: str) -> str:
 
 
 class MemoryTransport:
-    """A graph that ends with the process, with the habits of the reference server. entities: by name, in order."""
+    """A graph that ends with the process, with the habits of the reference server. entities: by
+    name, in order.
+    """
 
     def __init__(self, entities: Sequence[Entity] = ()) -> None:
         self.entities = {entity.name: entity for entity in entities}
@@ -100,7 +124,9 @@ class MemoryTransport:
             raise GraphError(f"no entity named {name}", "")
         before, gone = self.entities[name], {*steps.leftovers, *steps.delete}
         left = [text for text in before.observations if text not in gone]
-        self.entities[name] = before._replace(observations=tuple(dict.fromkeys([*left, *steps.add])))
+        self.entities[name] = before._replace(
+            observations=tuple(dict.fromkeys([*left, *steps.add]))
+        )
 
     def delete_entities(self, names: Sequence[str]) -> None:
         for name in names:
@@ -112,8 +138,8 @@ class MemoryTransport:
 
 
 class FileServer:
-    """A reference server's habits on a graph's file, without a process: it reads the file at every call, writes all of
-    it, and refuses every call while one line is broken.
+    """A reference server's habits on a graph's file, without a process: it reads the file at every
+    call, writes all of it, and refuses every call while one line is broken.
     """
 
     server, tools = "stand-in 1", TOOLS
@@ -127,17 +153,26 @@ class FileServer:
             values = [json.loads(line) for line in text.split("\n") if line.strip()]
             return [value for value in values if value["type"] == kind]
         except (ValueError, LookupError, TypeError):
-            raise GraphError("the server refused: a line of its graph is broken", BROKEN_HINT) from None
+            raise GraphError(
+                "the server refused: a line of its graph is broken", BROKEN_HINT
+            ) from None
 
-    def _store(self, entities: Sequence[Mapping[str, Any]], relations: Sequence[Mapping[str, Any]]) -> None:
-        lines = (json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in (*entities, *relations))
+    def _store(
+        self, entities: Sequence[Mapping[str, Any]], relations: Sequence[Mapping[str, Any]]
+    ) -> None:
+        lines = (
+            json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            for value in (*entities, *relations)
+        )
         self._path.write_text("\n".join(lines), "utf-8")
 
     def read_graph(self) -> list[Entity]:
         return read_entities(self._load("entity"))
 
     def open_nodes(self, names: Sequence[str]) -> list[Entity]:
-        return read_entities([row for row in self._load("entity") if row["name"] in names], self._load("relation"))
+        return read_entities(
+            [row for row in self._load("entity") if row["name"] in names], self._load("relation")
+        )
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
         rows = self._load("entity")
@@ -158,7 +193,9 @@ class FileServer:
 
     def delete_entities(self, names: Sequence[str]) -> None:
         entities = [row for row in self._load("entity") if row["name"] not in names]
-        relations = [row for row in self._load("relation") if not {row["from"], row["to"]} & {*names}]
+        relations = [
+            row for row in self._load("relation") if not {row["from"], row["to"]} & {*names}
+        ]
         self._store(entities, relations)
 
 

@@ -6,7 +6,14 @@ from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.places import AUTO
 from checkpoint_git.tools.merges.judge import Judged, judge_merge
 
-TAKEN = ("first", "second", "combined", "limited", "moved")  # verdicts by which nothing of either parent went missing
+# verdicts by which nothing of either parent went missing
+TAKEN = (
+    "first",
+    "second",
+    "combined",
+    "limited",
+    "moved",
+)
 
 
 def merge_texts(

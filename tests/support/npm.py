@@ -15,8 +15,8 @@ _IS_NEEDED = os.environ.get("NEED_MEMORY_SERVER") == "1"
 
 
 def install_packages(folder: str, found: str, *packages: str) -> Path:
-    """A folder of the cache with these packages (name@version); installed where the path `found` below it is missing.
-    Skips, saying why, where that cannot be.
+    """A folder of the cache with these packages (name@version); installed where the path `found`
+    below it is missing. Skips, saying why, where that cannot be.
     """
     cache = _CACHE / folder
     if not (shutil.which("node") and shutil.which("npm")):
@@ -25,9 +25,19 @@ def install_packages(folder: str, found: str, *packages: str) -> Path:
     with (cache / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (cache / found).is_file():
-            words = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(cache)]
+            words = [
+                "npm",
+                "install",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                str(cache),
+            ]
             try:
-                done = subprocess.run([*words, *packages], capture_output=True, text=True, timeout=300)
+                done = subprocess.run(
+                    [*words, *packages], capture_output=True, text=True, timeout=300
+                )
             except subprocess.TimeoutExpired:
                 _give_up(f"npm could not install {packages[0]} in five minutes")
             if done.returncode:

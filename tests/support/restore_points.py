@@ -1,4 +1,6 @@
-"""Restore points in tests: a workspace at a fixed time, and everything about a tree that a point gives back."""
+"""Restore points in tests: a workspace at a fixed time, and everything about a tree that a point
+gives back.
+"""
 
 import os
 import subprocess
@@ -37,12 +39,24 @@ def look(root: Path) -> str:
     """Everything about a tree that a restore point promises to give back."""
     lines, names = [], dict[int, Path]()
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in (".git", ".checkpoints", ".audit"))
+        folders[:] = sorted(
+            name for name in folders if name not in (".git", ".checkpoints", ".audit")
+        )
         for name in sorted([*folders, *files]):
             path = Path(folder) / name
             status = path.lstat()
-            content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else ""
-            linked = names.setdefault(status.st_ino, path) if path.is_file() and status.st_nlink > 1 else ""
+            content = (
+                path.readlink()
+                if path.is_symlink()
+                else path.read_bytes()
+                if path.is_file()
+                else ""
+            )
+            linked = (
+                names.setdefault(status.st_ino, path)
+                if path.is_file() and status.st_nlink > 1
+                else ""
+            )
             lines.append(f"{path!a} {status.st_mode:o} {content!a} {linked}")
     return "\n".join(lines)
 
@@ -65,7 +79,10 @@ def roll_back(root: Path, point: str) -> rollback.RolledBack:
 
 
 def go_back(
-    workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means | None = None
+    workspace: Workspace,
+    manifest: store.Manifest,
+    within: Sequence[str] | None = None,
+    means: Means | None = None,
 ) -> rollback.RolledBack:
     return rollback.roll_back(workspace, manifest, WantedState(within, means or Means()))
 
@@ -90,7 +107,9 @@ def manifest_file(root: Path, point: str) -> Path:
     return folder_of(root, point) / layout.MANIFEST
 
 
-def run_script(root: Path, made: CreatedPoint, shell: str = "/bin/sh") -> subprocess.CompletedProcess[bytes]:
+def run_script(
+    root: Path, made: CreatedPoint, shell: str = "/bin/sh"
+) -> subprocess.CompletedProcess[bytes]:
     """The point's restore.sh, from elsewhere."""
     script = root / layout.FOLDER / made.manifest.id / layout.RESTORE_SCRIPT
     return subprocess.run([shell, str(script)], cwd="/", capture_output=True, check=False)

@@ -1,6 +1,7 @@
 """One property over a table: a test that tries every row and shows all that are wrong.
 
-For tables of values. Where a row needs a repository or a folder of its own, pytest.mark.parametrize gives it one.
+For tables of values. Where a row needs a repository or a folder of its own, pytest.mark.parametrize
+gives it one.
 """
 
 import functools
@@ -9,7 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 
-def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def rows(
+    names: str | tuple[str, ...], table: Iterable[Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Call the test with each row of the table, as pytest.mark.parametrize would, but as one test.
 
     names: of the arguments that a row gives; with one name a row is the value itself.
@@ -33,7 +36,9 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
                 raise ExceptionGroup(f"{len(errors)} of {len(table)} rows are wrong", errors)
 
         signature = inspect.signature(test)
-        remaining = [parameter for name, parameter in signature.parameters.items() if name not in names]
+        remaining = [
+            parameter for name, parameter in signature.parameters.items() if name not in names
+        ]
         run.__signature__ = signature.replace(parameters=remaining)  # type: ignore[attr-defined]  # pytest reads it
         return run
 

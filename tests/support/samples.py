@@ -5,7 +5,9 @@ from typing import Any
 
 
 def checkpoint(**changes: Any) -> dict[str, Any]:
-    """A valid skill checkpoint as a value, with top-level fields replaced; a field set to ... is left out."""
+    """A valid skill checkpoint as a value, with top-level fields replaced; a field set to ... is
+    left out.
+    """
     value: dict[str, Any] = {
         "protocol_version": "1.0",
         "skill": "build",
@@ -28,7 +30,10 @@ def checkpoint(**changes: Any) -> dict[str, Any]:
             "user_preferences": ["Short answers"],
         },
         "blockers": [],
-        "next_actions": ["Write the notes API", {"text": "Run the evaluator", "done_when": "make eval"}],
+        "next_actions": [
+            "Write the notes API",
+            {"text": "Run the evaluator", "done_when": "make eval"},
+        ],
         "skill_state": {"iteration": 1},
     }
     value.update(changes)

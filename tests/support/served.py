@@ -1,4 +1,6 @@
-"""Pull requests as a server merges them: by lines, in real git, with nothing set up that would merge otherwise."""
+"""Pull requests as a server merges them: by lines, in real git, with nothing set up that would
+merge otherwise.
+"""
 
 import copy
 import json
@@ -16,12 +18,18 @@ Change = Callable[[Value], None]
 
 def run(day: int, verdict: str = "PASS") -> Value:
     """One entry of the telemetry."""
-    return {"at": f"2026-03-{day:02}T00:00:00Z", "verdict": verdict, "notes": f"what the run of day {day} found"}
+    return {
+        "at": f"2026-03-{day:02}T00:00:00Z",
+        "verdict": verdict,
+        "notes": f"what the run of day {day} found",
+    }
 
 
 def start() -> Value:
     """A checkpoint with enough lines between its places that changes of two sides rarely touch."""
-    rows = [{"id": f"row-{n}", "label": f"Row number {n}", "status": "not_started"} for n in range(6)]
+    rows = [
+        {"id": f"row-{n}", "label": f"Row number {n}", "status": "not_started"} for n in range(6)
+    ]
     return checkpoint(
         project_dir="/",
         progress_table=rows,
@@ -64,7 +72,9 @@ class Server:
         """The checkpoint in the work tree."""
         self.repo.write(path, value if isinstance(value, str) else text_of(value))
 
-    def branch(self, name: str, value: Value | str, start_at: str = "main", path: str = PATH) -> str:
+    def branch(
+        self, name: str, value: Value | str, start_at: str = "main", path: str = PATH
+    ) -> str:
         """A branch with one commit; main stays checked out."""
         self.repo.git("checkout", "-q", "-b", name, start_at)
         self.put(value, path)
@@ -79,7 +89,15 @@ class Server:
 
     def merge(self, name: str, *options: str, message: str = "") -> str:
         """The branch merged into main by lines."""
-        words = ["merge", "-q", "--no-ff", "-m", message or f"Merge pull request from {name}", *options, name]
+        words = [
+            "merge",
+            "-q",
+            "--no-ff",
+            "-m",
+            message or f"Merge pull request from {name}",
+            *options,
+            name,
+        ]
         self.repo.git(*words)
         return self.repo.git("rev-parse", "HEAD")
 

@@ -1,4 +1,6 @@
-"""Many small histories written by one `git fast-import`: quick, and free to hold what no work tree could."""
+"""Many small histories written by one `git fast-import`: quick, and free to hold what no work tree
+could.
+"""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +10,9 @@ from tests.support.repos import GitRepo
 
 
 class Entry(NamedTuple):
-    """A file that is no ordinary one. mode: "100755", "120000" (data: its target), "160000" (data: a commit's id)."""
+    """A file that is no ordinary one. mode: "100755", "120000" (data: its target), "160000" (data:
+    a commit's id).
+    """
 
     mode: str
     data: bytes
@@ -25,10 +29,13 @@ class Stream:
         self.parts: list[bytes] = []
 
     def commit(self, name: str, parents: list[str], files: Files, message: str = "") -> str:
-        """A commit on a new branch, with the first parent's files but for these; its name. No parent: a new root."""
+        """A commit on a new branch, with the first parent's files but for these; its name. No
+        parent: a new root.
+        """
         text = (message or name).encode()
         head = f"commit refs/heads/{name}\ncommitter Ada <ada@example.org> {1767225600 + len(self.parts)} +0000\n"
-        again = "^0" if parents[:1] == [name] else ""  # a branch that the repository has already goes on
+        # a branch that the repository has already goes on
+        again = "^0" if parents[:1] == [name] else ""
         lines = [f"from refs/heads/{parents[0]}{again}\n".encode()] if parents else []
         lines += [f"merge refs/heads/{parent}\n".encode() for parent in parents[1:]]
         if not parents:
@@ -48,7 +55,11 @@ def _data(content: bytes) -> bytes:
 
 
 def _quoted(path: str) -> bytes:
-    return b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+    return (
+        b'"'
+        + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+        + b'"'
+    )
 
 
 def _change(path: str, content: Content) -> bytes:

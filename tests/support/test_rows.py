@@ -18,7 +18,10 @@ def test_every_row_is_tried_and_each_wrong_one_is_reported_with_its_values() -> 
     with pytest.raises(ExceptionGroup, match="2 of 4 rows are wrong") as raised:
         check()
     assert tried == [(1, 1), (1, 2), (3, 3), (4, 5)]
-    assert [error.__notes__[-1] for error in raised.value.exceptions] == ["row 1: (1, 2)", "row 3: (4, 5)"]
+    assert [error.__notes__[-1] for error in raised.value.exceptions] == [
+        "row 1: (1, 2)",
+        "row 3: (4, 5)",
+    ]
 
 
 def test_an_error_that_is_no_assertion_is_reported_too() -> None:

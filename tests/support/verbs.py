@@ -1,4 +1,6 @@
-"""A verb run in this process as the command line runs it: its own parser, a made-up world around it."""
+"""A verb run in this process as the command line runs it: its own parser, a made-up world around
+it.
+"""
 
 import argparse
 import io
@@ -43,7 +45,10 @@ def lines_of(block: Line | Table) -> list[str]:
     """A block as plain lines."""
     if isinstance(block, Line):
         return [block.whole]
-    return [" | ".join(cell if isinstance(cell, str) else cell.text for cell in row) for row in block.rows]
+    return [
+        " | ".join(cell if isinstance(cell, str) else cell.text for cell in row)
+        for row in block.rows
+    ]
 
 
 def run_verb(
@@ -54,7 +59,9 @@ def run_verb(
     env: dict[str, str] | None = None,
     answer: str | None = None,
 ) -> Ran:
-    """Runs `checkpoint VERB WORDS`. answer: what a person at the terminal types; None: there is nobody."""
+    """Runs `checkpoint VERB WORDS`. answer: what a person at the terminal types; None: there is
+    nobody.
+    """
     if getattr(verb, "RAW", False):
         args = argparse.Namespace(skill=words[0], words=list(words[1:]))
     else:

@@ -1,7 +1,9 @@
-"""Run the package where what Windows has not is taken away. stdin: a command a line, as a JSON list of words.
+"""Run the package where what Windows has not is taken away. stdin: a command a line, as a JSON list
+of words.
 
-stdout: for each a JSON line with its exit code and what it wrote. As a module of the package's own tests it shows what
-can be shown without Windows: that nothing outside core/platform.py needs these parts.
+stdout: for each a JSON line with its exit code and what it wrote. As a module of the package's own
+tests it shows what can be shown without Windows: that nothing outside core/platform.py needs these
+parts.
 """
 
 import io
@@ -23,7 +25,8 @@ import shutil  # isort: skip # noqa: E402, F401
 import tempfile  # isort: skip # noqa: E402, F401
 
 MODULES = "fcntl grp posix pty pwd readline resource syslog termios tty"
-KEPT_FLAGS = "O_RDONLY O_WRONLY O_RDWR O_CREAT O_EXCL O_TRUNC O_APPEND O_TMPFILE"  # the last: tempfile asks for it
+# the last: tempfile asks for it
+KEPT_FLAGS = "O_RDONLY O_WRONLY O_RDWR O_CREAT O_EXCL O_TRUNC O_APPEND O_TMPFILE"
 FUNCTIONS = (
     "chown fchmod fchown fork forkpty getegid geteuid getgid getgroups getpgid getpgrp getsid getuid killpg lchown"
     " mkfifo mknod nice openpty pread pwrite setsid statvfs sync sysconf tcgetpgrp ttyname uname wait3 wait4"
@@ -42,7 +45,9 @@ def take_away() -> None:
     for name in SIGNALS.split():
         if hasattr(signal, name):
             delattr(signal, name)
-    vars(subprocess)["_USE_POSIX_SPAWN"] = False  # what Python's own library uses is not the subject
+    vars(subprocess)["_USE_POSIX_SPAWN"] = (
+        False  # what Python's own library uses is not the subject
+    )
 
 
 def main() -> None:

@@ -10,8 +10,12 @@ from checkpoint_git.protocols.workflow.layout import PHASES, TABLE
 OUTPUTS = {name: phase.outputs[0].replace("*", "-1") for name, phase in TABLE.items()}
 
 
-def phase(current: str = "REQUIREMENTS", status: str = "in_progress", **changes: Any) -> dict[str, Any]:
-    """A valid phase.json as a value, everything before the current phase completed and approved; ... leaves out."""
+def phase(
+    current: str = "REQUIREMENTS", status: str = "in_progress", **changes: Any
+) -> dict[str, Any]:
+    """A valid phase.json as a value, everything before the current phase completed and approved;
+    ... leaves out.
+    """
     done = PHASES[: PHASES.index(current)]
     value: dict[str, Any] = {
         "workflow_id": "login",
@@ -20,10 +24,16 @@ def phase(current: str = "REQUIREMENTS", status: str = "in_progress", **changes:
         "current_phase": current,
         "phase_status": status,
         "completed_phases": [
-            {"phase": name, "completed_at": f"2026-03-01T{9 + at:02}:00:00Z", "output": OUTPUTS[name]}
+            {
+                "phase": name,
+                "completed_at": f"2026-03-01T{9 + at:02}:00:00Z",
+                "output": OUTPUTS[name],
+            }
             for at, name in enumerate(done)
         ],
-        "user_checkpoints": [{"phase": name, "approved_at": "2026-03-01T08:30:00Z"} for name in done],
+        "user_checkpoints": [
+            {"phase": name, "approved_at": "2026-03-01T08:30:00Z"} for name in done
+        ],
         "interruption_safe": True,
     }
     value.update(changes)
@@ -38,7 +48,12 @@ def task(name: str = "t1", status: str = "pending", **changes: Any) -> dict[str,
 
 def execution(*tasks: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A valid execution.json as a value."""
-    return {"workflow_id": "login", "last_updated": "2026-03-02T09:30:00Z", "tasks": list(tasks), **changes}
+    return {
+        "workflow_id": "login",
+        "last_updated": "2026-03-02T09:30:00Z",
+        "tasks": list(tasks),
+        **changes,
+    }
 
 
 def text_of(value: Any) -> str:
@@ -62,7 +77,11 @@ def write_output(root: Path, path: str, content: Any = None, at: int | None = No
     """A file that a phase or a task leaves behind. at: when it was written, seconds since 1970."""
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(content if isinstance(content, str) else json.dumps({"made": path} if content is None else content))
+    file.write_text(
+        content
+        if isinstance(content, str)
+        else json.dumps({"made": path} if content is None else content)
+    )
     if at is not None:
         os.utime(file, (at, at))
     return file

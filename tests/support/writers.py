@@ -1,4 +1,6 @@
-"""Every command that writes: a repository in which it has something to do, and the places that it writes to."""
+"""Every command that writes: a repository in which it has something to do, and the places that it
+writes to.
+"""
 
 import json
 from collections.abc import Callable
@@ -73,41 +75,73 @@ def _restorable(repo: GitRepo) -> None:
 
 def _document(repo: GitRepo) -> None:
     repo.git("config", "checkpoint.memoryFile", str(repo.path.parent / "memory.jsonl"))
-    repo.write("WORKFLOW-STATUS.yaml", "active:\n  name: one\n  phase: two\nsessions: []\nresume: {}\n")
+    repo.write(
+        "WORKFLOW-STATUS.yaml", "active:\n  name: one\n  phase: two\nsessions: []\nresume: {}\n"
+    )
     repo.commit("a status file")
 
 
 HISTORY = ".checkpoints/history/build.json"
 WRITERS: dict[str, Writer] = {
     "update": Writer(("update", "build", "--step=x"), (PATH,), _nothing),
-    "start": Writer(("update", "fresh", "--step=x"), (".checkpoints/fresh.checkpoint.json",), _nothing),
+    "start": Writer(
+        ("update", "fresh", "--step=x"), (".checkpoints/fresh.checkpoint.json",), _nothing
+    ),
     "done": Writer(("done", "build"), (PATH,), _nothing),
     "note": Writer(("note", "build", "a decision"), (PATH,), _nothing),
     "rotate": Writer(("rotate",), (PATH, HISTORY), _past),
     "reset": Writer(("reset", "build"), (PATH, HISTORY), _nothing),
     "doctor --fix": Writer(("doctor", "--fix", "--yes"), (PATH, HISTORY), _past),
-    "workflow start": Writer(("workflow", "start", "login"), ("memory/state/phase.json",), _nothing),
-    "workflow advance": Writer(("workflow", "advance", "--yes"), ("memory/state/phase.json",), _workflow),
-    "workflow task": Writer(("workflow", "task", "add", "t1"), ("memory/state/execution.json",), _workflow),
-    "workflow archive": Writer(("workflow", "archive"), ("memory/state/.archive/old/phase.json",), _workflow),
-    "pipeline write": Writer(RECORD, ("records/OMN-2144/4fa2159f-9c61-5f8b-9ae5-28692b46cbd7/a.yaml",), _nothing),
+    "workflow start": Writer(
+        ("workflow", "start", "login"), ("memory/state/phase.json",), _nothing
+    ),
+    "workflow advance": Writer(
+        ("workflow", "advance", "--yes"), ("memory/state/phase.json",), _workflow
+    ),
+    "workflow task": Writer(
+        ("workflow", "task", "add", "t1"), ("memory/state/execution.json",), _workflow
+    ),
+    "workflow archive": Writer(
+        ("workflow", "archive"), ("memory/state/.archive/old/phase.json",), _workflow
+    ),
+    "pipeline write": Writer(
+        RECORD, ("records/OMN-2144/4fa2159f-9c61-5f8b-9ae5-28692b46cbd7/a.yaml",), _nothing
+    ),
     "restore-point create": Writer(
-        ("restore-point", "create", "src"), (".checkpoints/.audit/checkpoint-operations.log", ".audit/x"), _restorable
+        ("restore-point", "create", "src"),
+        (".checkpoints/.audit/checkpoint-operations.log", ".audit/x"),
+        _restorable,
     ),
     "restore-point rollback": Writer(
-        ("restore-point", "rollback", "latest", "--yes"), ("src/deep/a.txt", ".audit/x"), _restorable
+        ("restore-point", "rollback", "latest", "--yes"),
+        ("src/deep/a.txt", ".audit/x"),
+        _restorable,
     ),
     "restore-point drop": Writer(("restore-point", "drop", "latest"), (".audit/x",), _restorable),
     "init": Writer(
         ("init", "--agent", "claude-code", "--ci", "github", "--schemas"),
         (
-            *(".gitattributes", ".checkpoints/README.md", ".checkpoints/schemas/x.json", ".pre-commit-config.yaml"),
-            *(".claude/settings.json", ".claude/commands/checkpoint.md", "CLAUDE.md", ".github/workflows/x.yml"),
+            *(
+                ".gitattributes",
+                ".checkpoints/README.md",
+                ".checkpoints/schemas/x.json",
+                ".pre-commit-config.yaml",
+            ),
+            *(
+                ".claude/settings.json",
+                ".claude/commands/checkpoint.md",
+                "CLAUDE.md",
+                ".github/workflows/x.yml",
+            ),
         ),
         _nothing,
     ),
     "sync": Writer(("sync",), (PATH, ".checkpoints/qa.checkpoint.json"), _behind),
     "resolve": Writer(("resolve", "--theirs"), (PATH,), _unmerged),
-    "memory sync": Writer(("memory", "sync", "--to-document"), ("WORKFLOW-STATUS.yaml",), _document),
-    "report": Writer(("report", "-o", "out/page.html"), ("out/page.html",), lambda repo: repo.write("out/x", "")),
+    "memory sync": Writer(
+        ("memory", "sync", "--to-document"), ("WORKFLOW-STATUS.yaml",), _document
+    ),
+    "report": Writer(
+        ("report", "-o", "out/page.html"), ("out/page.html",), lambda repo: repo.write("out/x", "")
+    ),
 }

@@ -16,9 +16,10 @@ class Candidate(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What the last word of a line may be. given: words known from the parser alone. kind: what else may be there,
-    named as the parser's metavar does, or "". prefix: what the last word already holds that no candidate repeats, such
-    as `--rev=`. typed: the rest of it. words: the positional words before it.
+    """What the last word of a line may be. given: words known from the parser alone. kind: what
+    else may be there, named as the parser's metavar does, or "". prefix: what the last word already
+    holds that no candidate repeats, such as `--rev=`. typed: the rest of it. words: the positional
+    words before it.
     """
 
     given: list[Candidate]
@@ -34,7 +35,9 @@ _LONGEST_TEXT = 80
 
 
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
-    fitting = [one for one in candidates if one.value.startswith(typed) and len(one.value) <= _LONGEST]
+    fitting = [
+        one for one in candidates if one.value.startswith(typed) and len(one.value) <= _LONGEST
+    ]
     # what a shell takes as it is: names are untrusted, and `$(...)` must not get onto a prompt
     safe = {one.value: one for one in reversed(fitting) if _SAFE.fullmatch(one.value)}
     return list(reversed(safe.values()))
@@ -66,7 +69,9 @@ def find_wanted(parser: argparse.ArgumentParser, words: Sequence[str], typed: st
 def _read_words(
     words: Sequence[str], options: dict[str, argparse.Action]
 ) -> tuple[list[str], argparse.Action | None, bool]:
-    """(the positional words, the option that still waits for its value, whether `--` ended the options)."""
+    """(the positional words, the option that still waits for its value, whether `--` ended the
+    options).
+    """
     plain, waiting, ended = list[str](), None, False
     for word in words:
         if waiting is not None:
@@ -84,7 +89,9 @@ def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> 
     for name, action in options.items():
         is_given = any(word.split("=", 1)[0] in action.option_strings for word in words)
         repeats = isinstance(action, argparse._AppendAction)
-        is_short = not name.startswith("--") and any(other.startswith("--") for other in action.option_strings)
+        is_short = not name.startswith("--") and any(
+            other.startswith("--") for other in action.option_strings
+        )
         if action.help != argparse.SUPPRESS and not is_short and (repeats or not is_given):
             yield Candidate(name, shorten_help(action.help))
 

@@ -1,4 +1,6 @@
-"""`checkpoint complete`: what the scripts of `checkpoint completion` ask: a candidate a line, a tab, its text."""
+"""`checkpoint complete`: what the scripts of `checkpoint completion` ask: a candidate a line, a
+tab, its text.
+"""
 
 import argparse
 import os
@@ -8,8 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.completion.candidates import Candidate, Wanted, find_wanted, keep_fitting, shorten_help
-from checkpoint_git.cli.parser import Request, build_parser, find_cwd, find_nested, find_verb_at, list_formats
+from checkpoint_git.cli.completion.candidates import (
+    Candidate,
+    Wanted,
+    find_wanted,
+    keep_fitting,
+    shorten_help,
+)
+from checkpoint_git.cli.parser import (
+    Request,
+    build_parser,
+    find_cwd,
+    find_nested,
+    find_verb_at,
+    list_formats,
+)
 from checkpoint_git.cli.verbs import DEFAULT_VERB, NESTED, VERBS, load_verb
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
@@ -34,11 +49,13 @@ Completed = tuple[list[Candidate], str]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--line", metavar="TEXT", required=True, help="the line up to the cursor")
-    parser.add_argument("--breaks", metavar="LETTERS", default="", help="where bash breaks a word in two")
+    parser.add_argument(
+        "--breaks", metavar="LETTERS", default="", help="where bash breaks a word in two"
+    )
 
 
-# A line that begins with a colon tells the shell to name files or folders itself. It never fails: a prompt is no place
-# for errors.
+# A line that begins with a colon tells the shell to name files or folders itself. It never fails: a
+# prompt is no place for errors.
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     try:
         words = split_line(args.line)
@@ -57,7 +74,9 @@ def find_start(typed: str, breaks: str) -> int:
 
 
 def split_line(line: str) -> list[str]:
-    """A line's words behind the program's name, the last one being typed; quotes may be open, git's words go too."""
+    """A line's words behind the program's name, the last one being typed; quotes may be open, git's
+    words go too.
+    """
     words = [line, ""]
     for end in ("x", "x'", 'x"'):
         with suppress(ValueError):
@@ -75,21 +94,39 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
     at = find_verb_at(earlier)
     if at is not None:
         verb, _, rest = find_nested(earlier[at], earlier[:at] + earlier[at + 1 :])
-        return _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
-    if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:  # the default verb's own options
+        return (
+            _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
+        )
+    # the default verb's own options
+    if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:
         return _complete_verb(DEFAULT_VERB, earlier, typed, find_cwd(earlier, cwd))
-    return keep_fitting((Candidate(verb, row.summary) for verb, row in VERBS.items() if row.summary), typed), ""
+    return keep_fitting(
+        (Candidate(verb, row.summary) for verb, row in VERBS.items() if row.summary), typed
+    ), ""
 
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:
     module = load_verb(verb)
-    if getattr(module, "RAW", False) and typed.startswith("--") and any(not word.startswith("-") for word in words):
+    if (
+        getattr(module, "RAW", False)
+        and typed.startswith("--")
+        and any(not word.startswith("-") for word in words)
+    ):
         named = next(word for word in words if not word.startswith("-"))
-        found = [Candidate(value, shorten_help(text)) for value, text in module.complete_words(named, typed, cwd)]
+        found = [
+            Candidate(value, shorten_help(text))
+            for value, text in module.complete_words(named, typed, cwd)
+        ]
         return keep_fitting(found, typed), ""
     formats = list_formats(verb, module, tuple(render.FORMATS))
-    wanted = find_wanted(build_parser(Request(f"checkpoint {verb}", verb, words), module, formats), words, typed)
-    nested = [Candidate(name.split()[1]) for name in NESTED if name.startswith(f"{verb} ") and not wanted.words]
+    wanted = find_wanted(
+        build_parser(Request(f"checkpoint {verb}", verb, words), module, formats), words, typed
+    )
+    nested = [
+        Candidate(name.split()[1])
+        for name in NESTED
+        if name.startswith(f"{verb} ") and not wanted.words
+    ]
     found = [*wanted.given, *nested, *read_values(verb, wanted, cwd)]
     shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")
     fitting = keep_fitting((one for one in found if one.value != shell), wanted.typed)
@@ -104,14 +141,17 @@ _MOST_REFS = 500
 def read_values(verb: str, wanted: Wanted, cwd: str) -> list[Candidate]:
     if not wanted.kind or not os.path.isdir(cwd):
         return []
-    with suppress(Exception):  # a prompt is no place for errors: the command itself will report them
+    # a prompt is no place for errors: the command itself will report them
+    with suppress(Exception):
         reader = _READERS.get(wanted.kind)
         return list(reader(wanted.typed, cwd) if reader else _read_names(verb, wanted, cwd))
     return []
 
 
 def _read_names(verb: str, wanted: Wanted, cwd: str) -> Iterator[Candidate]:
-    """What the protocols name under "VERB KIND WORD WORD", of which the longest beginning counts, or under the kind."""
+    """What the protocols name under "VERB KIND WORD WORD", of which the longest beginning counts,
+    or under the kind.
+    """
     place = find_or_plan_place(cwd)
     words = [verb, wanted.kind, *wanted.words]
     keys = [*(" ".join(words[:end]) for end in range(len(words), 1, -1)), wanted.kind]
@@ -124,8 +164,14 @@ def _read_names(verb: str, wanted: Wanted, cwd: str) -> Iterator[Candidate]:
 
 def _read_refs(typed: str, cwd: str) -> Iterator[Candidate]:
     """The newest first; in a range the part after its dots."""
-    shape = ["--format=%(refname:short)%09%(contents:subject)", "--sort=-creatordate", f"--count={_MOST_REFS}"]
-    listed = run_git(["for-each-ref", *shape, "refs/heads", "refs/tags", "refs/remotes"], cwd, check=False).out
+    shape = [
+        "--format=%(refname:short)%09%(contents:subject)",
+        "--sort=-creatordate",
+        f"--count={_MOST_REFS}",
+    ]
+    listed = run_git(
+        ["for-each-ref", *shape, "refs/heads", "refs/tags", "refs/remotes"], cwd, check=False
+    ).out
     head = typed[: typed.rfind("..") + 2] if ".." in typed else ""
     yield Candidate(f"{head}HEAD", "what is checked out")
     for line in listed.decode("utf-8", "replace").splitlines():

@@ -1,4 +1,6 @@
-"""`checkpoint completion`: the scripts that make a shell complete our commands, by asking `checkpoint complete`."""
+"""`checkpoint completion`: the scripts that make a shell complete our commands, by asking
+`checkpoint complete`.
+"""
 
 import argparse
 

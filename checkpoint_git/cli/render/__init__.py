@@ -1,4 +1,6 @@
-"""Outcomes rendered: text for people, JSON for programs, annotations and SARIF for services. It knows core only."""
+"""Outcomes rendered: text for people, JSON for programs, annotations and SARIF for services. It
+knows core only.
+"""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -22,5 +24,7 @@ def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> 
     return "".join(render_pieces(command, outcome, format_name, screen))
 
 
-def render_pieces(command: str, outcome: Outcome, format_name: str, screen: Screen) -> Iterable[str]:
+def render_pieces(
+    command: str, outcome: Outcome, format_name: str, screen: Screen
+) -> Iterable[str]:
     return cast(Iterable[str], import_module(FORMATS[format_name]).render(command, outcome, screen))

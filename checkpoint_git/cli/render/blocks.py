@@ -1,4 +1,6 @@
-"""Lines, tables, findings and hints as text for a screen. All text is untrusted: it is escaped first."""
+"""Lines, tables, findings and hints as text for a screen. All text is untrusted: it is escaped
+first.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,7 +22,9 @@ def render_block(block: Block, screen: Screen) -> Iterable[str]:
 
         indent = len(text) - len(text.lstrip(" "))
         lines = fold(_said(block, screen), screen, block.hang) if block.text.strip() else []
-        lines += narrow.fold_hint(change_texts(block.hint, escape_controls), screen.width, indent + len(lines[:1]) * 2)
+        lines += narrow.fold_hint(
+            change_texts(block.hint, escape_controls), screen.width, indent + len(lines[:1]) * 2
+        )
     else:
         lines = [text] if block.hang < 0 else fold(text, screen, block.hang)
     return [paint(line, block.style, screen) for line in lines]
@@ -47,7 +51,9 @@ def render_finding(finding: Finding, screen: Screen) -> list[str]:
 
 
 def render_hint(hint: AnyHint, screen: Screen) -> list[str]:
-    """Return the lines of a hint, indented: prose is wrapped, a command stays whole, so that it can be copied."""
+    """Return the lines of a hint, indented: prose is wrapped, a command stays whole, so that it can
+    be copied.
+    """
     if not hint:
         return []
     hint = change_texts(hint, escape_controls)
@@ -69,7 +75,10 @@ def _said(line: Line, screen: Screen) -> str:
 
 def _render_table(table: Table, screen: Screen) -> Iterator[str]:
     header = tuple(Line(text, "strong") for text in table.headers)
-    cells = ([Line(cell) if isinstance(cell, str) else cell for cell in row] for row in (header, *table.rows))
+    cells = (
+        [Line(cell) if isinstance(cell, str) else cell for cell in row]
+        for row in (header, *table.rows)
+    )
     visible = [tuple(cell._replace(text=_said(cell, screen)) for cell in row) for row in cells]
     widths = [max(measure(row[at].text) for row in visible) for at in range(len(header))]
     if screen.width and sum(widths) + len(GAP) * (len(widths) - 1) > screen.width:

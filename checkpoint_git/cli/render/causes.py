@@ -1,4 +1,6 @@
-"""Findings by their causes, fitted to one screen: a heading for each, and below it the command that fixes it."""
+"""Findings by their causes, fitted to one screen: a heading for each, and below it the command that
+fixes it.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,8 +20,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class _Entry(NamedTuple):
-    """lines: as they are shown. height: rows of the terminal that they take. number: of the findings that they stand
-    for. is_whole: no word of them is missing.
+    """lines: as they are shown. height: rows of the terminal that they take. number: of the
+    findings that they stand for. is_whole: no word of them is missing.
     """
 
     lines: list[str]
@@ -29,8 +31,12 @@ class _Entry(NamedTuple):
 
 
 def render_digest(digest: Digest, total: int, ends: Sequence[str], screen: Screen) -> list[str]:
-    """Return the lines of a digest. total: of all findings. ends: the lines of the summary, which follow."""
-    offer = [] if screen.quiet or not digest.offer.text else list(render_block(digest.offer, screen))
+    """Return the lines of a digest. total: of all findings. ends: the lines of the summary, which
+    follow.
+    """
+    offer = (
+        [] if screen.quiet or not digest.offer.text else list(render_block(digest.offer, screen))
+    )
     after = [*ends, *offer]
     room = _HEIGHT - len(after) - len(_render_rest(digest, 0, total, screen))
 
@@ -44,12 +50,18 @@ def render_digest(digest: Digest, total: int, ends: Sequence[str], screen: Scree
 
 def _render_rest(digest: Digest, hidden: int, total: int, screen: Screen) -> list[str]:
     """Return the lines with the command that shows every finding."""
-    text = f"{plural(hidden, 'finding')} not shown" if hidden else f"{plural(total, 'finding')} in all"
-    return list(render_block(Line(text, "dim", hint=advise("each of them", *digest.command)), screen))
+    text = (
+        f"{plural(hidden, 'finding')} not shown" if hidden else f"{plural(total, 'finding')} in all"
+    )
+    return list(
+        render_block(Line(text, "dim", hint=advise("each of them", *digest.command)), screen)
+    )
 
 
 def _choose_entries(digest: Digest, room: int, screen: Screen) -> list[_Entry]:
-    """Return the entries if all have room, else the causes: each with its heading, the first ones with more."""
+    """Return the entries if all have room, else the causes: each with its heading, the first ones
+    with more.
+    """
     entries = [Cause(finding, number) for finding, number in digest.entries]
     whole = [_render_whole(entry, screen) for entry in entries]
     if sum(entry.height for entry in whole) <= room:
@@ -80,7 +92,9 @@ def _lengthen(
     room: int,
     screen: Screen,
 ) -> list[_Entry]:
-    """Return the entries, those rendered again that still have room. causes: of the entries, and maybe more."""
+    """Return the entries, those rendered again that still have room. causes: of the entries, and
+    maybe more.
+    """
     spare = room - sum(entry.height for entry in chosen)
     lengthened = list[_Entry]()
     for entry, cause in zip(chosen, causes, strict=False):
@@ -120,7 +134,8 @@ def _render_short(cause: Cause, screen: Screen) -> _Entry:
 
 
 def _render_heading(cause: Cause, screen: Screen) -> _Entry:
-    """On one line: with as many files as fit, without the code where it does not fit, and cut in the end.
+    """On one line: with as many files as fit, without the code where it does not fit, and cut in
+    the end.
 
     A finding keeps its place only if its message fits behind it.
     """

@@ -13,7 +13,9 @@ _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", 
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
-    """One annotation per finding and nothing else: whoever reads the log obeys every line that begins with ::."""
+    """One annotation per finding and nothing else: whoever reads the log obeys every line that
+    begins with ::.
+    """
     lines: list[str] = []
     for level, command_name in _COMMANDS.items():
         found = [annotate(one) for one in sorted(outcome.findings, key=rank) if one.level == level]
@@ -25,7 +27,12 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
 
 
 def annotate(finding: Finding) -> str:
-    places = {"file": finding.path, "line": finding.line or "", "col": finding.column or "", "title": finding.code}
+    places = {
+        "file": finding.path,
+        "line": finding.line or "",
+        "col": finding.column or "",
+        "title": finding.code,
+    }
     properties = ",".join(f"{name}={_property(value)}" for name, value in places.items() if value)
     text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
     return f"::{_COMMANDS[finding.level]} {properties}::{escape_controls(text).translate(_IN_DATA)}"

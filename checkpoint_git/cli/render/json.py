@@ -1,4 +1,6 @@
-"""Outcomes as one JSON document for programs. ASCII only, so that every stream and terminal takes it."""
+"""Outcomes as one JSON document for programs. ASCII only, so that every stream and terminal takes
+it.
+"""
 
 import json
 import math
@@ -21,7 +23,9 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
 
 
 def list_commands(hint: AnyHint) -> dict[str, list[list[str]]]:
-    """Return the member beside a hint's text: its commands as lists of words; {} for a hint without any."""
+    """Return the member beside a hint's text: its commands as lists of words; {} for a hint without
+    any.
+    """
     commands = [write_plain(argv) for argv in commands_of(hint)]
     return {"commands": commands} if commands else {}
 
@@ -31,7 +35,12 @@ def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
     for finding in findings:
         if not finding["cause"]:
             del finding["cause"]
-    return {"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": command,
+        **outcome.data,
+        "findings": findings,
+    }
 
 
 def make_error(command: str, message: str, hint: AnyHint, **more: Any) -> dict[str, Any]:

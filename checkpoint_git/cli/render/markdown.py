@@ -1,4 +1,6 @@
-"""Outcomes as Markdown, for a pull request's description or a wiki. Untrusted text never becomes markup."""
+"""Outcomes as Markdown, for a pull request's description or a wiki. Untrusted text never becomes
+markup.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,7 +34,9 @@ _CUT = b"\nThe rest stands in the job's log.\n"
 
 
 def cut_page(text: bytes, written: int) -> bytes:
-    """Return as many whole lines as a job's page has room for. written: bytes that it has already."""
+    """Return as many whole lines as a job's page has room for. written: bytes that it has
+    already.
+    """
     room = _PAGE - written - len(_CUT)
     if len(text) <= room:
         return text
@@ -41,11 +45,16 @@ def cut_page(text: bytes, written: int) -> bytes:
 
 def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:
     shown = (block for block in blocks if isinstance(block, Table) or block.whole.strip())
-    for is_list, group in groupby(shown, key=lambda block: isinstance(block, Line) and block.text.startswith("  ")):
+    for is_list, group in groupby(
+        shown, key=lambda block: isinstance(block, Line) and block.text.startswith("  ")
+    ):
         if is_list:
             yield "".join(f"{item}\n" for item in _list_items(cast("list[Line]", list(group))))
         else:
-            yield from (_render_table(block) if isinstance(block, Table) else f"{_said(block)}\n" for block in group)
+            yield from (
+                _render_table(block) if isinstance(block, Table) else f"{_said(block)}\n"
+                for block in group
+            )
 
 
 _SHOWING_SOURCE = frozenset(["show"])  # commands whose lines are a file's, but for the titles
@@ -59,7 +68,9 @@ def _render_source(blocks: Sequence[Block]) -> Iterator[str]:
         if is_title:
             yield "".join(f"**{escape_markup(text)}**\n" for text in texts)
         else:
-            fence = "`" * max(3, 1 + max(len(run) for text in texts for run in re.findall("`*", text)))
+            fence = "`" * max(
+                3, 1 + max(len(run) for text in texts for run in re.findall("`*", text))
+            )
             yield "\n".join([f"{fence}json", *texts, fence]) + "\n"
 
 
@@ -77,11 +88,18 @@ def _list_items(lines: Sequence[Line]) -> Iterator[str]:
 
 def _render_table(table: Table) -> str:
     rows = (_table_line(row) for row in table.rows)
-    return "".join(f"{line}\n" for line in (_table_line(table.headers), "|" + " --- |" * len(table.headers), *rows))
+    return "".join(
+        f"{line}\n"
+        for line in (_table_line(table.headers), "|" + " --- |" * len(table.headers), *rows)
+    )
 
 
 def _table_line(row: Sequence[str | Line]) -> str:
-    return "| " + " | ".join(_said(Line(cell) if isinstance(cell, str) else cell) for cell in row) + " |"
+    return (
+        "| "
+        + " | ".join(_said(Line(cell) if isinstance(cell, str) else cell) for cell in row)
+        + " |"
+    )
 
 
 def _said(line: Line) -> str:
@@ -91,7 +109,9 @@ def _said(line: Line) -> str:
 
 
 def escape_markup(text: str) -> str:
-    """Text that Markdown shows as it is: no markup, no HTML, and nobody is notified (a blank without width after @)."""
+    """Text that Markdown shows as it is: no markup, no HTML, and nobody is notified (a blank
+    without width after @).
+    """
     shown = escape_controls(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     marker = _MARKER.match(shown)
     first, rest = (marker[0], shown[marker.end() :]) if marker else ("", shown)

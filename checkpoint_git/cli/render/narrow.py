@@ -1,4 +1,6 @@
-"""Lines and tables for a terminal that is narrower than they are: wrapped, cut, and in the end stacked."""
+"""Lines and tables for a terminal that is narrower than they are: wrapped, cut, and in the end
+stacked.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -14,7 +16,9 @@ _INDENT = "  "
 
 
 def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
-    """Return the lines of a hint: prose is wrapped, a command has a line of its own and stays whole."""
+    """Return the lines of a hint: prose is wrapped, a command has a line of its own and stays
+    whole.
+    """
     lines = list[str]()
     lead = " " * indent
     prose = lead
@@ -27,7 +31,9 @@ def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
 
         typed = write_shell(step.commands)
         if prose.strip() or step.text:
-            lines += wrap(f"{prose}{step.text}:" if step.text else prose.rstrip("; "), width, indent + 2)
+            lines += wrap(
+                f"{prose}{step.text}:" if step.text else prose.rstrip("; "), width, indent + 2
+            )
             typed = lead + _INDENT + typed
         else:
             typed = lead + typed
@@ -41,7 +47,9 @@ def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
 
 
 def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]:
-    """Break at blanks, indent by `hang`. A long ASCII word stays whole (it may be a command), unless breaks."""
+    """Break at blanks, indent by `hang`. A long ASCII word stays whole (it may be a command),
+    unless breaks.
+    """
     indent = " " * min(hang, width // 2)
     body = text.lstrip(" ")
     lead = text[: len(text) - len(body)][: width // 2]
@@ -75,8 +83,12 @@ def _break(word: str, width: int) -> Iterator[str]:
     yield part
 
 
-def squeeze(table: Table, rows: Sequence[Sequence[Line]], widths: Sequence[int], screen: Screen) -> Iterator[str]:
-    """Lines of a too wide table: columns get narrower, the last moves below its row, or all cells are stacked."""
+def squeeze(
+    table: Table, rows: Sequence[Sequence[Line]], widths: Sequence[int], screen: Screen
+) -> Iterator[str]:
+    """Lines of a too wide table: columns get narrower, the last moves below its row, or all cells
+    are stacked.
+    """
     least = _COMFORTABLE if table.has_tail else _NARROWEST
     firm = {*table.firm, len(widths) - 1} if table.has_tail else set(table.firm)
     fitted = fit(widths, screen.width, firm, least)
@@ -84,12 +96,18 @@ def squeeze(table: Table, rows: Sequence[Sequence[Line]], widths: Sequence[int],
         return (line for row in rows for line in _lines(row, fitted, screen))
     fitted = fit(widths[:-1], screen.width, firm, _NARROWEST) if table.has_tail else None
     if fitted:
-        return (line for at, row in enumerate(rows) for line in _lines_with_tail(row, fitted, screen, is_header=not at))
+        return (
+            line
+            for at, row in enumerate(rows)
+            for line in _lines_with_tail(row, fitted, screen, is_header=not at)
+        )
     return (line for row in rows[1:] for line in _stack(rows[0], row, screen))
 
 
 def fit(widths: Sequence[int], limit: int, firm: set[int], least: int) -> list[int] | None:
-    """The widths with those of the columns that are not firm reduced until all fit; None where they cannot."""
+    """The widths with those of the columns that are not firm reduced until all fit; None where they
+    cannot.
+    """
     fitted, spare = list(widths), limit - len(GAP) * (len(widths) - 1)
     while sum(fitted) > spare:
         loose = [at for at, width in enumerate(fitted) if at not in firm and width > least]
@@ -105,14 +123,18 @@ def _lines(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> Iterat
 
 
 def _wrap_cell(cell: Line, width: int) -> list[Line]:
-    """The cell on as many lines as it takes, at most a few; a text without blanks is left to be cut."""
+    """The cell on as many lines as it takes, at most a few; a text without blanks is left to be
+    cut.
+    """
     texts = wrap(cell.text, width, 0, breaks=" " in cell.text)
     if len(texts) > _MOST_LINES:
         texts = [*texts[: _MOST_LINES - 1], " ".join(texts[_MOST_LINES - 1 :])]
     return [cell._replace(text=text) for text in texts]
 
 
-def _lines_with_tail(row: Sequence[Line], widths: Sequence[int], screen: Screen, *, is_header: bool) -> Iterator[str]:
+def _lines_with_tail(
+    row: Sequence[Line], widths: Sequence[int], screen: Screen, *, is_header: bool
+) -> Iterator[str]:
     yield from _lines(row[:-1], widths, screen)
     if row[-1].text and not is_header:
         lines = wrap(_INDENT * 2 + row[-1].text, screen.width, 2 * len(_INDENT))

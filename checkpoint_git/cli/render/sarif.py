@@ -25,11 +25,17 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     codes = sorted({finding.code for finding, _ in findings})
     seen: Counter[str] = Counter()
     run = {
-        "tool": {"driver": {"name": "checkpoint", "rules": [_describe_rule(code) for code in codes]}},
+        "tool": {
+            "driver": {"name": "checkpoint", "rules": [_describe_rule(code) for code in codes]}
+        },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "results": [
-            {**describe(finding, reason), "ruleIndex": codes.index(finding.code), **_fingerprint(finding, seen)}
+            {
+                **describe(finding, reason),
+                "ruleIndex": codes.index(finding.code),
+                **_fingerprint(finding, seen),
+            }
             for finding, reason in findings
         ],
     }
@@ -61,21 +67,30 @@ def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
         address = quote(finding.path.encode("utf-8", "surrogateescape"))
         place: dict[str, Any] = {"artifactLocation": {"uri": address, "uriBaseId": _ROOT}}
         if finding.line:
-            place["region"] = {"startLine": finding.line} | ({"startColumn": finding.column} if finding.column else {})
+            place["region"] = {"startLine": finding.line} | (
+                {"startColumn": finding.column} if finding.column else {}
+            )
         result["locations"] = [{"physicalLocation": place}]
     return result
 
 
-# What changes from day to day though the finding is the same: ages, sizes, counts; and commits, after a rebase.
+# What changes from day to day though the finding is the same: ages, sizes, counts; and commits,
+# after a rebase.
 _PASSING = re.compile(r"(?<![#\w./-])(?:\d+(?:\.\d+)?(?= [a-zA-Z])|[0-9a-f]{9,64}\b)")
 _INDEX = re.compile(r"(?<=/)\d+(?=/|$)")
 
 
 def _fingerprint(finding: Finding, seen: Counter[str]) -> dict[str, Any]:
-    # What a service knows a finding by from run to run: lines move, items move in their lists, days pass
+    # What a service knows a finding by from run to run: lines move, items move in their lists, days
+    # pass
     from hashlib import sha256
 
-    parts = (finding.code, finding.path, _INDEX.sub("#", finding.where), _PASSING.sub("#", finding.message))
+    parts = (
+        finding.code,
+        finding.path,
+        _INDEX.sub("#", finding.where),
+        _PASSING.sub("#", finding.message),
+    )
     mark = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     seen[mark] += 1
     return {"partialFingerprints": {_FINGERPRINT: f"{mark}:{seen[mark]}"}}

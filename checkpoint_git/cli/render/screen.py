@@ -1,4 +1,6 @@
-"""What an output stream can show: width, colours, glyphs, encoding; and text measured, cut and painted for it."""
+"""What an output stream can show: width, colours, glyphs, encoding; and text measured, cut and
+painted for it.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,8 @@ GLYPHS = {
 }
 _DEFAULT_WIDTH = 80
 _NARROWEST = 20
-# dashes, arrows, quotation marks and their like, by code point: what people type with care and ASCII lacks
+# dashes, arrows, quotation marks and their like, by code point: what people type with care and
+# ASCII lacks
 _PLAIN_SPELLINGS = {
     0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: "-", 0x2014: "-", 0x2212: "-", 0x2190: "<-", 0x2192: "->",
     0x21D2: "=>", 0x2026: "...", 0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2022: "*", 0x00B7: "*",
@@ -33,11 +36,18 @@ THEMES = {
 }
 _DEFAULT_THEME = "dark"
 GAP = "  "  # between two columns
-_WIDTHLESS = ("Mn", "Me", "Cf")  # Unicode categories of marks and joiners, which take no column of their own
+# Unicode categories of marks and joiners, which take no column of their own
+_WIDTHLESS = (
+    "Mn",
+    "Me",
+    "Cf",
+)
 
 
 class Screen(NamedTuple):
-    """width: columns, 0 for any. quiet: findings only. theme: a style's name -> its SGR numbers, "" for none."""
+    """width: columns, 0 for any. quiet: findings only. theme: a style's name -> its SGR numbers, ""
+    for none.
+    """
 
     width: int = 0
     colour: bool = False
@@ -46,7 +56,9 @@ class Screen(NamedTuple):
     theme: Mapping[str, str] = THEMES[_DEFAULT_THEME]
 
 
-def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, quiet: bool = False) -> Screen:
+def read_screen(
+    stream: TextIO, env: Mapping[str, str], *, colour: bool = True, quiet: bool = False
+) -> Screen:
     try:
         is_terminal = stream.isatty()
     except ValueError:  # it is closed
@@ -91,7 +103,9 @@ def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
     parts = []
     for at, (cell, width) in enumerate(zip(row[: last + 1], widths, strict=False)):
         shown = cut(cell.text, width)
-        parts.append(paint(shown, cell.style, screen) + (" " * (width - measure(shown)) if at < last else ""))
+        parts.append(
+            paint(shown, cell.style, screen) + (" " * (width - measure(shown)) if at < last else "")
+        )
     return GAP.join(parts)
 
 
@@ -100,7 +114,10 @@ def measure(text: str) -> int:
         return len(text)
     from unicodedata import category, east_asian_width
 
-    return sum(category(letter) not in _WIDTHLESS and 1 + (east_asian_width(letter) in "WF") for letter in text)
+    return sum(
+        category(letter) not in _WIDTHLESS and 1 + (east_asian_width(letter) in "WF")
+        for letter in text
+    )
 
 
 def cut(text: str, width: int) -> str:

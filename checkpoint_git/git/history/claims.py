@@ -1,4 +1,6 @@
-"""What one commit's message says of pull requests and tickets: merged, closed, reverted or only named. Pure."""
+"""What one commit's message says of pull requests and tickets: merged, closed, reverted or only
+named. Pure.
+"""
 
 import re
 from bisect import bisect_left
@@ -18,8 +20,9 @@ class Commit(NamedTuple):
 class Claims(NamedTuple):
     """The references are as the message spells them, perhaps with a repository in front.
 
-    merged: reference -> the rule, see below. closed, named: tickets are never merged, they are closed or named.
-    reverted: references that the commit takes back. undone: ids of commits that it reverts, whole or shortened.
+    merged: reference -> the rule, see below. closed, named: tickets are never merged, they are
+    closed or named. reverted: references that the commit takes back. undone: ids of commits that it
+    reverts, whole or shortened.
     """
 
     merged: dict[str, str]
@@ -37,8 +40,11 @@ CLOSES_RULE = "a closing keyword"
 REVERT_RULE = "a commit that reverts it"
 NAMED_RULE = "commits that name it"
 
-# Texts, not patterns: `re` compiles and keeps them when they are first used, and most answers need few of them.
-_CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
+# Texts, not patterns: `re` compiles and keeps them when they are first used, and most answers need
+# few of them.
+_CLOSING = (
+    r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
+)
 
 _REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")
 _REVERT = r"(?i)(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]"
@@ -47,7 +53,9 @@ _QUOTED = r'(?i)(?:(?:Revert|Reapply) ")+'
 _ID = r"[0-9a-fA-F]{7,64}"
 _IDS = rf"{_ID}(?:(?:\s*,\s*(?:and\s+)?|\s+(?:and\s+)?){_ID})*"
 _UNDONE = rf"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]everts?:?\s+(?:commits?:?\s+)?(?P<ids>{_IDS})\b"
-_REVERTED_BELOW = r"(?im)^[ \t]*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
+_REVERTED_BELOW = (
+    r"(?im)^[ \t]*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
+)
 
 _MERGE_OF_NUMBER = (
     r"(?i)^(?:(?:chore|build|ci)(?:\(\w{1,20}\))?:\s*)?(?:(?:squash|rollup|auto|queue)[- ])?(?:merge[ds]?|land(?:ed)?)"
@@ -56,15 +64,21 @@ _MERGE_OF_NUMBER = (
 )
 _FIRST_NUMBER = r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)"
 _MERGED_IN = r"(?i)^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)"
-_MERGE_OF_BRANCH = r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*+(?P<source>.+)"
+_MERGE_OF_BRANCH = (
+    r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*+(?P<source>.+)"
+)
 _NUMBERED_TITLE = r"(?i)^Pull request #(?P<number>\d{1,9}): "
 _OF_REMOTE = r"(?<!\s)\s++of\s++\S++$"
 _INTO = r"(?i)(?<!\s)\s++into\s"
-_BRANCH_TICKET = r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])"
+_BRANCH_TICKET = (
+    r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])"
+)
 _BRANCH_NUMBER = r"(?i)(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])"
 
 _UNFINISHED = r"(?i)^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))"
-_SUFFIXES = r"(?P<items>(?:\s*[(\uff08][^()\uff08\uff09]{1,200}[)\uff09])+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$"
+_SUFFIXES = (
+    r"(?P<items>(?:\s*[(\uff08][^()\uff08\uff09]{1,200}[)\uff09])+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$"
+)
 _SUFFIX_ITEM = r"(?i)^(?:(?:PR|pull request|MR|merge request)\s+)?\S+$"
 _PARTLY = (
     r"(?i)\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
@@ -81,7 +95,9 @@ _NOT_CLOSED = (
     r"(?i)^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|"
     r"\(?part(?:ial)?ly)"
 )
-_BETWEEN = rf"(?i)^\s*(?:(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$"
+_BETWEEN = (
+    rf"(?i)^\s*(?:(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$"
+)
 _BEFORE_FIRST = r"(?i)^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$"
 _TRAILERS = (
     r"(?im)^(?:PR-URL|Pull[- ]Request|Merge[- ]Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
@@ -94,8 +110,8 @@ _MAX_TITLE = 1_000  # characters
 _NEAR = 60  # characters around a reference in which words decide about it
 
 
-# A claim is what a tool or the user writes when work lands: a merge commit's subject, the number that a squash merge
-# appends, a closing keyword. A message that only mentions a number names it.
+# A claim is what a tool or the user writes when work lands: a merge commit's subject, the number
+# that a squash merge appends, a closing keyword. A message that only mentions a number names it.
 def find_claims(commit: Commit) -> Claims:
     """Return what a commit's message says of each reference in it."""
     subject, body = commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT]
@@ -122,7 +138,13 @@ def find_claims(commit: Commit) -> Claims:
     for reference in reverted:
         merged.pop(reference, None)
     named = {*find_references(f"{subject}\n{body}"), *_find_branch_names(commit)}
-    return Claims(merged, frozenset(closed - reverted), frozenset(named), frozenset(reverted), _find_undone(commit))
+    return Claims(
+        merged,
+        frozenset(closed - reverted),
+        frozenset(named),
+        frozenset(reverted),
+        _find_undone(commit),
+    )
 
 
 def is_pull_request(reference: str) -> bool:
@@ -149,7 +171,8 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     quoted = re.match(_QUOTED, subject)
     if quoted and '"' in subject[quoted.end() :]:
         verbs = re.findall(r"revert|reapply", quoted[0].lower())
-        depth = sum(1 if verb == "revert" else 2 for verb in verbs)  # Reapply says that a revert was reverted
+        # Reapply says that a revert was reverted
+        depth = sum(1 if verb == "revert" else 2 for verb in verbs)
         inside, _, rest = subject[quoted.end() :].rpartition('"')
         return depth, inside.rstrip('"'), rest
     revert = re.match(_REVERT, subject)
@@ -162,7 +185,9 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
 
 def _is_unfinished(subject: str) -> bool:
     lower = subject.lower()
-    return any(sign in lower for sign in ("wip", "draft", "!")) and bool(re.match(_UNFINISHED, subject))
+    return any(sign in lower for sign in ("wip", "draft", "!")) and bool(
+        re.match(_UNFINISHED, subject)
+    )
 
 
 def _find_merged(commit: Commit) -> dict[str, str]:
@@ -171,7 +196,13 @@ def _find_merged(commit: Commit) -> dict[str, str]:
         merged.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
     merged.update(dict.fromkeys(_find_suffix(commit.subject), SQUASH_RULE))
 
-    for find in (_find_merged_number, _find_merged_in, _find_numbered_title, _find_merged_branch, _find_in_own_words):
+    for find in (
+        _find_merged_number,
+        _find_merged_in,
+        _find_numbered_title,
+        _find_merged_branch,
+        _find_in_own_words,
+    ):
         found = find(commit)
         if found:
             # The first line below the subject that a forge writes is the title of the pull request.
@@ -184,7 +215,9 @@ def _find_merged(commit: Commit) -> dict[str, str]:
 
 
 def _find_merged_number(commit: Commit) -> list[str]:
-    """Read GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto merge of #12 - ..."."""
+    """Read GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto
+    merge of #12 - ...".
+    """
     match = re.match(_MERGE_OF_NUMBER, commit.subject)
     first = re.match(_FIRST_NUMBER, match["what"]) if match else None
     if not match or not first or not (first["sign"] or match["kind"]):
@@ -213,11 +246,17 @@ def _find_merged_in(commit: Commit) -> list[str]:
 def _find_numbered_title(commit: Commit) -> list[str]:
     """Read Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
     match = re.match(_NUMBERED_TITLE, commit.subject)
-    return [f"#{int(match['number'])}"] if match and commit.body.lstrip().startswith("Merge in ") else []
+    return (
+        [f"#{int(match['number'])}"]
+        if match and commit.body.lstrip().startswith("Merge in ")
+        else []
+    )
 
 
 def _find_merged_branch(commit: Commit) -> list[str]:
-    """Read the number of a merged branch such as pr/12, and Gitea's "Merge pull request 'search' (#12) from ..."."""
+    """Read the number of a merged branch such as pr/12, and Gitea's "Merge pull request 'search'
+    (#12) from ...".
+    """
     return _find_branch_names(commit) if len(commit.parents) > 1 else []
 
 
@@ -228,22 +267,35 @@ def _find_branch_names(commit: Commit) -> list[str]:
         return []
     source = re.split(_INTO, match["source"], maxsplit=1)[0]
     source = re.sub(_OF_REMOTE, "", source)
-    tickets = [f"{one['prefix'].upper()}-{int(one['number'])}" for one in re.finditer(_BRANCH_TICKET, source)]
+    tickets = [
+        f"{one['prefix'].upper()}-{int(one['number'])}"
+        for one in re.finditer(_BRANCH_TICKET, source)
+    ]
     numbers = [f"#{int(one['number'])}" for one in re.finditer(_BRANCH_NUMBER, source)]
     return [*tickets, *numbers, *find_references(source)]
 
 
 def _find_in_own_words(commit: Commit) -> list[str]:
-    """Read a merge commit with words of its own, such as "Land the search, #12", unless it is only a part."""
+    """Read a merge commit with words of its own, such as "Land the search, #12", unless it is only
+    a part.
+    """
     if len(commit.parents) < 2 or commit.subject.lower().startswith("merge "):
         return []
     text = re.split(_INTO, commit.subject, maxsplit=1)[0]
-    return [mention.reference for mention in find_mentions(text) if not re.search(_PARTLY, text[: mention.start])]
+    return [
+        mention.reference
+        for mention in find_mentions(text)
+        if not re.search(_PARTLY, text[: mention.start])
+    ]
 
 
 def _find_suffix(subject: str) -> list[str]:
-    """Read "search (#12)", "search (ABC-3) (#12)", "search (PR #12)"; not "(refs #12)" or "(closes #12)"."""
-    suffixes = re.search(_SUFFIXES, subject[-400:]) if "(" in subject or "\uff08" in subject else None
+    """Read "search (#12)", "search (ABC-3) (#12)", "search (PR #12)"; not "(refs #12)" or "(closes
+    #12)".
+    """
+    suffixes = (
+        re.search(_SUFFIXES, subject[-400:]) if "(" in subject or "\uff08" in subject else None
+    )
     if not suffixes or _is_unfinished(subject):
         return []
     found = list[str]()
@@ -265,9 +317,13 @@ def _find_closed(text: str) -> set[str]:
     done = 0  # how many mentions are behind us: a list that an earlier keyword began goes on here
     for end in ends:
         joint = _BEFORE_FIRST
-        for index in range(bisect_left(mentions, end, key=lambda mention: mention.start), len(mentions)):
+        for index in range(
+            bisect_left(mentions, end, key=lambda mention: mention.start), len(mentions)
+        ):
             mention = mentions[index]
-            is_next = mention.start < end or re.match(joint, text[end : min(mention.start, end + _NEAR)])
+            is_next = mention.start < end or re.match(
+                joint, text[end : min(mention.start, end + _NEAR)]
+            )
             if index < done or not is_next:
                 break
             if not re.match(_NOT_CLOSED, text[mention.end : mention.end + _NEAR]):

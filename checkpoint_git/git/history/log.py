@@ -1,4 +1,6 @@
-"""One `git log` a question, read as a stream of bounded blocks; it knows nothing of what they say."""
+"""One `git log` a question, read as a stream of bounded blocks; it knows nothing of what they
+say.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +20,9 @@ PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--
 
 
 def read_blocks(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Iterator[bytes]:
-    """What `git WORDS` prints, in blocks of whole NUL-ended records, cut beyond a limit; nothing without commits."""
+    """What `git WORDS` prints, in blocks of whole NUL-ended records, cut beyond a limit; nothing
+    without commits.
+    """
     waiting: list[bytes] = []
     size = 0
     for chunk in _read_chunks(work_tree, words, stdin):
@@ -42,7 +46,8 @@ def read_blocks(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Ite
 
 
 def _read_chunks(work_tree: str, words: Sequence[str], stdin: bytes) -> Iterator[bytes]:
-    # Git writes a page at a time: to wake up for each costs more than all else, so a long answer is let gather
+    # Git writes a page at a time: to wake up for each costs more than all else, so a long answer is
+    # let gather
     read = 0
     try:
         for chunk in stream_git(words, work_tree, env=environment(), stdin=stdin):
@@ -55,11 +60,16 @@ def _read_chunks(work_tree: str, words: Sequence[str], stdin: bytes) -> Iterator
             raise
 
 
-# Replacement objects and grafts are left aside, so that a commit's id says for good which history is behind it. Where
-# a shallow clone ends is respected.
+# Replacement objects and grafts are left aside, so that a commit's id says for good which history
+# is behind it. Where a shallow clone ends is respected.
 def environment() -> dict[str, str]:
     # No other repository, no flush after every commit, no network, no translation
-    own = {"GIT_FLUSH": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull, "LC_ALL": "C"}
+    own = {
+        "GIT_FLUSH": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": os.devnull,
+        "LC_ALL": "C",
+    }
     return {**offline_env(os.environ), **own}
 
 

@@ -15,7 +15,9 @@ _USUAL_BRANCHES = ("main", "master")
 
 
 class Tips(NamedTuple):
-    """The ids of commits. default: of the default branch as it is here and as last fetched, () if it is unknown."""
+    """The ids of commits. default: of the default branch as it is here and as last fetched, () if
+    it is unknown.
+    """
 
     head: str
     default: tuple[str, ...] = ()
@@ -31,12 +33,16 @@ class Record(NamedTuple):
 
 
 def read_tips(work_tree: str) -> Tips | None:
-    """Return the commits of HEAD and of the default branch, None without commits. No remote is asked."""
+    """Return the commits of HEAD and of the default branch, None without commits. No remote is
+    asked.
+    """
     head = "".join(read_words(work_tree, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]))
     if not head:
         has_commits(work_tree)  # raises if git cannot answer
         return None
-    known = _read_refs(work_tree, [_ORIGIN_HEAD, *(f"refs/heads/{name}" for name in _USUAL_BRANCHES)])
+    known = _read_refs(
+        work_tree, [_ORIGIN_HEAD, *(f"refs/heads/{name}" for name in _USUAL_BRANCHES)]
+    )
     if _ORIGIN_HEAD in known:
         target, fetched = known[_ORIGIN_HEAD]
         local = f"refs/heads/{target.removeprefix('refs/remotes/origin/')}"
@@ -56,22 +62,26 @@ def _read_refs(work_tree: str, names: Sequence[str]) -> dict[str, tuple[str, str
     return {name: (target, commit) for name, target, commit in rows}
 
 
-# `git log --since` stops at the first commit that is older, so a commit whose clock was wrong hides what is behind it.
-# Such a one is mostly a merge on the branch's own line, which is therefore read too. There a commit cannot be older
-# than one behind it.
+# `git log --since` stops at the first commit that is older, so a commit whose clock was wrong hides
+# what is behind it. Such a one is mostly a merge on the branch's own line, which is therefore read
+# too. There a commit cannot be older than one behind it.
 def read_records(work_tree: str, tips: Tips, since: int, now: int) -> Iterator[Record]:
     """Yield the commits since an instant, and the last ones of each branch's own line."""
     starts = list(dict.fromkeys([tips.head, *tips.default]))
     line = dict[str, Record]()
     for start in starts:
-        newest_first = list(_read_log(work_tree, ["--first-parent", f"--max-count={_MOST_OF_LINE}", start]))
+        newest_first = list(
+            _read_log(work_tree, ["--first-parent", f"--max-count={_MOST_OF_LINE}", start])
+        )
         reached = 0
         for record in reversed(newest_first):
             if record.when <= now:
                 reached = max(reached, record.when)
             line.setdefault(record.id, record._replace(when=max(reached, record.when)))
 
-    for record in _read_log(work_tree, ["--topo-order", f"--since=@{max(since, 0)} +0000", *starts]):
+    for record in _read_log(
+        work_tree, ["--topo-order", f"--since=@{max(since, 0)} +0000", *starts]
+    ):
         yield line.pop(record.id, record)
     yield from reversed(line.values())
 

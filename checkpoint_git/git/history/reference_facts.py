@@ -1,4 +1,6 @@
-"""What is true of the pull requests and tickets that a text names: one look into the history since an instant."""
+"""What is true of the pull requests and tickets that a text names: one look into the history since
+an instant.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,7 +22,8 @@ from checkpoint_git.git.history.recent import Record, Tips, read_records, read_t
 from checkpoint_git.git.refs import read_own_names
 
 State = Literal["merged", "reverted", "lost", "closed", "named"]
-Asked = tuple[str, int]  # a reference, and the instant (seconds since 1970) before which nothing counts
+# a reference, and the instant (seconds since 1970) before which nothing counts
+Asked = tuple[str, int]
 
 _NUMBER = re.compile(rb"[1-9]\d*")
 _MAX_SUBJECT = 1_000  # characters
@@ -29,10 +32,11 @@ _HEAD, _DEFAULT, _FIRST_REVERT = 1, 2, 4  # bits: what has a commit in its histo
 
 
 class Fact(NamedTuple):
-    """reference: as it was asked for. at: seconds since 1970. commit: its full id. rule: what makes it so.
+    """reference: as it was asked for. at: seconds since 1970. commit: its full id. rule: what makes
+    it so.
 
-    lost: it was merged, but its changes are not in HEAD. commits: how many name it. sure: False if the
-    reference names a repository, and no remote says that it is this one.
+    lost: it was merged, but its changes are not in HEAD. commits: how many name it. sure: False if
+    the reference names a repository, and no remote says that it is this one.
     """
 
     reference: str
@@ -55,7 +59,8 @@ class Sighting(NamedTuple):
 
 
 def read_facts(work_tree: str, asked: Collection[Asked], now: int) -> dict[Asked, Fact]:
-    """Return what HEAD's history and the default branch's say of each reference, if they say anything.
+    """Return what HEAD's history and the default branch's say of each reference, if they say
+    anything.
 
     Raises CheckpointError if git cannot read the history. A shallow clone says what it has.
     """
@@ -75,7 +80,9 @@ def read_facts(work_tree: str, asked: Collection[Asked], now: int) -> dict[Asked
             facts[reference, since] = fact._replace(sure=is_known)
 
     in_head = {one.commit for found in sightings.values() for one in found if one.in_head}
-    lost = find_lost(work_tree, {fact.commit for fact in facts.values() if fact.state == "merged"} & in_head)
+    lost = find_lost(
+        work_tree, {fact.commit for fact in facts.values() if fact.state == "merged"} & in_head
+    )
     for key, fact in facts.items():
         if fact.state == "merged" and fact.commit in lost:
             facts[key] = fact._replace(state="lost")
@@ -88,7 +95,14 @@ def decide(reference: str, sightings: Sequence[Sighting], since: int) -> Fact | 
     for state in ("merged", "reverted", "closed", "named"):
         for sighting in counted:
             if sighting.state == state:
-                return Fact(reference, sighting.state, sighting.at, sighting.commit, sighting.rule, len(counted))
+                return Fact(
+                    reference,
+                    sighting.state,
+                    sighting.at,
+                    sighting.commit,
+                    sighting.rule,
+                    len(counted),
+                )
     return None
 
 
@@ -99,7 +113,11 @@ def find_sightings(
 
     own: what the remotes call this repository.
     """
-    numbers = {match[0].encode() for match in (re.search(r"[1-9]\d*$", reference) for reference in wanted) if match}
+    numbers = {
+        match[0].encode()
+        for match in (re.search(r"[1-9]\d*$", reference) for reference in wanted)
+        if match
+    }
     marks = dict.fromkeys(tips.default or [tips.head], _DEFAULT)
     marks[tips.head] = marks.get(tips.head, 0) | _HEAD
     reverts = _Reverts()
@@ -126,7 +144,9 @@ def _look(
     """Yield what one commit does to the references that are asked for."""
     is_in_head = bool(mark & _HEAD)
     undoer = reverts.find_undoer(commit.id, mark)
-    for reference in wanted.intersection(claims.named | claims.merged.keys() | claims.closed | claims.reverted):
+    for reference in wanted.intersection(
+        claims.named | claims.merged.keys() | claims.closed | claims.reverted
+    ):
         rule = claims.merged.get(reference, CLOSES_RULE if reference in claims.closed else "")
         if reference in claims.reverted and undoer is None:
             yield reference, Sighting("reverted", commit.id, commit.when, REVERT_RULE, is_in_head)
@@ -146,10 +166,13 @@ class _Reverts:
     def __init__(self) -> None:
         self._next = _FIRST_REVERT
         self._by_reference = dict[str, list[tuple[int, Commit]]]()
-        self._by_id = dict[str, list[tuple[int, str, Commit]]]()  # the key: the first digits of what is reverted
+        # the key: the first digits of what is reverted
+        self._by_id = dict[str, list[tuple[int, str, Commit]]]()
 
     def add(self, commit: Commit, claims: Claims, mark: int) -> int:
-        """Return the bit that marks what the commit reverts, 0 if it reverts nothing or is itself reverted."""
+        """Return the bit that marks what the commit reverts, 0 if it reverts nothing or is itself
+        reverted.
+        """
         if not (claims.reverted or claims.undone) or self.find_undoer(commit.id, mark):
             return 0
         bit = self._next
@@ -181,10 +204,14 @@ def _read_commit(record: Record) -> Commit:
 
 
 def _unqualify(claims: Claims, own: frozenset[str]) -> Claims:
-    """Return the claims without the repository that their references name, where that is this one."""
-    # "See merge request acme/app!12" is about the repository that it was written in, whoever has a copy of it.
+    """Return the claims without the repository that their references name, where that is this
+    one.
+    """
+    # "See merge request acme/app!12" is about the repository that it was written in, whoever has a
+    # copy of it.
     merged: Mapping[str, str] = {
-        unqualify(reference, own, any_owner=rule == TRAILER_RULE): rule for reference, rule in claims.merged.items()
+        unqualify(reference, own, any_owner=rule == TRAILER_RULE): rule
+        for reference, rule in claims.merged.items()
     }
     closed, named, reverted = (
         frozenset(unqualify(reference, own) for reference in references)

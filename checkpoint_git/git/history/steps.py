@@ -1,4 +1,6 @@
-"""Which commits changed some files, and what each was before and after, as blob ids: it reads no content."""
+"""Which commits changed some files, and what each was before and after, as blob ids: it reads no
+content.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -37,8 +39,9 @@ class Step(NamedTuple):
     touches: list[Touch]
 
 
-# One `git log` streams the steps. A merge is a step only where a file differs from all its parents; what a file has
-# from one parent alone is followed there, as git simplifies a history. Renames lead on to a file's older name.
+# One `git log` streams the steps. A merge is a step only where a file differs from all its parents;
+# what a file has from one parent alone is followed there, as git simplifies a history. Renames lead
+# on to a file's older name.
 def read_steps(
     work_tree: str, specs: Sequence[str], since: int | None = None, most: int | None = None
 ) -> Iterator[Step]:
@@ -56,19 +59,30 @@ def read_steps(
 
 
 def read_life_steps(
-    work_tree: str, path: str, kin: str, more: Callable[[Sequence[str]], Sequence[str]], since: int | None = None
+    work_tree: str,
+    path: str,
+    kin: str,
+    more: Callable[[Sequence[str]], Sequence[str]],
+    since: int | None = None,
 ) -> Iterator[Step]:
-    """The steps of one file through its renames, newest first. kin: the pathspec of what it may have been called. more:
-    the pathspecs of what belongs to the file under each of its names. A file that has had other names is read to its
-    end before the first step under those.
+    """The steps of one file through its renames, newest first. kin: the pathspec of what it may
+    have been called. more: the pathspecs of what belongs to the file under each of its names. A
+    file that has had other names is read to its end before the first step under those.
     """
     paths, asked, yielded = [path], set[tuple[str, str]](), set[str]()
     while True:
-        steps = read_steps(work_tree, [*(f":(top,literal){one}" for one in paths), *more(paths)], since)
+        steps = read_steps(
+            work_tree, [*(f":(top,literal){one}" for one in paths), *more(paths)], since
+        )
         for step in steps if len(paths) == 1 else _keep_own(list(steps), paths):
-            origin = next(_read_origins(work_tree, step, paths, asked, kin), "") if len(asked) < _MOST_ORIGINS else ""
+            origin = (
+                next(_read_origins(work_tree, step, paths, asked, kin), "")
+                if len(asked) < _MOST_ORIGINS
+                else ""
+            )
             if origin:
-                paths.append(origin)  # and once more from the top: other branches may have changed it under that name
+                # and once more from the top: other branches may have changed it under that name
+                paths.append(origin)
                 break
             if step.commit.id not in yielded:
                 yielded.add(step.commit.id)
@@ -87,7 +101,9 @@ def _read_origins(
             if blob or (parent, step.commit.id) in asked:
                 continue
             asked.add((parent, step.commit.id))
-            changes = diff_trees(work_tree, parent, step.commit.id, [kin], environment(), renames=True)
+            changes = diff_trees(
+                work_tree, parent, step.commit.id, [kin], environment(), renames=True
+            )
             origins = (one.came_from for one in changes if one.path == touch.path and one.came_from)
             yield from (origin for origin in origins if origin not in paths)
 
@@ -95,10 +111,25 @@ def _read_origins(
 def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
     # Without what happened to an older name after another file had taken it
     for path in paths[1:]:
-        left = next((at for at, step in enumerate(steps) if any(one.came_from == path for one in step.touches)), 0)
-        new = [(at, one) for at, step in enumerate(steps[:left]) for one in step.touches if one.path == path]
+        left = next(
+            (
+                at
+                for at, step in enumerate(steps)
+                if any(one.came_from == path for one in step.touches)
+            ),
+            0,
+        )
+        new = [
+            (at, one)
+            for at, step in enumerate(steps[:left])
+            for one in step.touches
+            if one.path == path
+        ]
         until = max((at + 1 for at, one in new if not any(one.before)), default=0)
-        early = (Step(commit, [one for one in touches if one.path != path]) for commit, touches in steps[:until])
+        early = (
+            Step(commit, [one for one in touches if one.path != path])
+            for commit, touches in steps[:until]
+        )
         steps = [*(step for step in early if step.touches), *steps[until:]]
     return steps
 
@@ -120,15 +151,28 @@ def _parse(fields: Iterator[bytes]) -> Iterator[Step]:
         if header:
             if step and step.touches:
                 yield step
-            parents, at, authored, author, subject = (next(fields, b"").decode("utf-8", "replace") for _ in range(5))
+            parents, at, authored, author, subject = (
+                next(fields, b"").decode("utf-8", "replace") for _ in range(5)
+            )
             whens = [int(text) if text.isdecimal() else 0 for text in (at, authored)]
             names = tuple(parents.split())
-            commit = Commit(header[1].decode(), names, whens[0], whens[1], author[:_MAX_NAME], subject[:_MAX_SUBJECT])
+            commit = Commit(
+                header[1].decode(),
+                names,
+                whens[0],
+                whens[1],
+                author[:_MAX_NAME],
+                subject[:_MAX_SUBJECT],
+            )
             step = Step(commit, [])
         elif step and (facts := field.removeprefix(b"\n")).startswith(b":"):
             change = parse_change(facts, fields)
             before = tuple(one.blob if one else "" for one in change.before)
-            step.touches.append(Touch(change.path, before, change.after.blob if change.after else "", change.came_from))
+            step.touches.append(
+                Touch(
+                    change.path, before, change.after.blob if change.after else "", change.came_from
+                )
+            )
     if step and step.touches:
         yield step
 

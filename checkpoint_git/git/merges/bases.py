@@ -1,4 +1,6 @@
-"""Merge bases: of one merge with the bases below them, of many merges from one walk through the history. Ids only."""
+"""Merge bases: of one merge with the bases below them, of many merges from one walk through the
+history. Ids only.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
@@ -8,14 +10,16 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import command
 from checkpoint_git.git.run import Env, run_git
 
-_FEW = 200  # merges whose bases git is asked for one by one: a walk through all of a long history costs as much
+# merges whose bases git is asked for one by one: a walk through all of a long history costs as much
+_FEW = 200
 _DEEPEST = 8  # how far merge bases of merge bases are followed
 _FIRST, _SECOND, _OLD = 1, 2, 4
 
 
 class Base(NamedTuple):
     id: str
-    below: tuple["Base", ...]  # the bases between this one and those before it, of which git makes a virtual one
+    # the bases between this one and those before it, of which git makes a virtual one
+    below: tuple["Base", ...]
 
 
 class Graph(NamedTuple):
@@ -25,14 +29,24 @@ class Graph(NamedTuple):
     places: Mapping[str, int]
 
 
-def read_base_ids(cwd: str, commits: Sequence[str], env: Env = None, *, octopus: bool = False) -> list[str]:
+def read_base_ids(
+    cwd: str, commits: Sequence[str], env: Env = None, *, octopus: bool = False
+) -> list[str]:
     """Several after a criss-cross, none for unrelated histories."""
-    result = run_git(["merge-base", *(["--octopus"] if octopus else []), "--all", *commits], cwd, env=env, check=False)
+    result = run_git(
+        ["merge-base", *(["--octopus"] if octopus else []), "--all", *commits],
+        cwd,
+        env=env,
+        check=False,
+    )
     return result.out.decode().split() if result.code == 0 else []
 
 
 def is_ancestor(cwd: str, commit: str, of: str, env: Env = None) -> bool:
-    return commit == of or run_git(["merge-base", "--is-ancestor", commit, of], cwd, env=env, check=False).code == 0
+    return (
+        commit == of
+        or run_git(["merge-base", "--is-ancestor", commit, of], cwd, env=env, check=False).code == 0
+    )
 
 
 def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
@@ -52,30 +66,44 @@ def list_ids(bases: Iterable[Base]) -> list[str]:
     return [one for base in bases for one in (base.id, *list_ids(base.below))]
 
 
-def read_all_bases(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) -> list[tuple[Base, ...]]:
-    """The merge bases of each merge's parents; where they are several, or more than two parents, git is asked again."""
+def read_all_bases(
+    cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None
+) -> list[tuple[Base, ...]]:
+    """The merge bases of each merge's parents; where they are several, or more than two parents,
+    git is asked again.
+    """
     found = read_bases_of_all(cwd, sides, env)
     return [
-        (Base(ids[0], ()),) if len(ids) == 1 and len(parents) == 2 else read_bases(cwd, parents, env)
+        (Base(ids[0], ()),)
+        if len(ids) == 1 and len(parents) == 2
+        else read_bases(cwd, parents, env)
         for parents, ids in zip(sides, found, strict=True)
     ]
 
 
-def read_bases_of_all(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) -> list[list[str]]:
+def read_bases_of_all(
+    cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None
+) -> list[list[str]]:
     """Of each pair (full ids) or more, as `git merge-base --all` has them, in no order."""
     pairs = {pair for pair in sides if len(pair) == 2}
     if len(pairs) <= _FEW:
         return [read_base_ids(cwd, each, env) for each in sides]
     graph = read_graph(cwd, sorted({one for pair in pairs for one in pair}), env)
-    return [find_bases(graph, each[0], each[1]) if len(each) == 2 else read_base_ids(cwd, each, env) for each in sides]
+    return [
+        find_bases(graph, each[0], each[1]) if len(each) == 2 else read_base_ids(cwd, each, env)
+        for each in sides
+    ]
 
 
 def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
-    result = run_git(["rev-list", "--topo-order", "--parents", "--stdin"], cwd, stdin=stdin, env=env, check=False)
+    result = run_git(
+        ["rev-list", "--topo-order", "--parents", "--stdin"], cwd, stdin=stdin, env=env, check=False
+    )
     if result.code != 0:
         raise CheckpointError(
-            "the history could not be read whole", command("git", "fsck", more=" shows what is missing")
+            "the history could not be read whole",
+            command("git", "fsck", more=" shows what is missing"),
         )
     parents: dict[str, tuple[str, ...]] = {}
     for line in result.out.decode().splitlines():
@@ -84,7 +112,8 @@ def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
     return Graph(parents, {one: place for place, one in enumerate(parents)})
 
 
-# Commits are visited children first, so that whatever is behind a base is known as such before its turn comes.
+# Commits are visited children first, so that whatever is behind a base is known as such before its
+# turn comes.
 def find_bases(graph: Graph, first: str, second: str) -> list[str]:
     marks = {first: _FIRST}
     marks[second] = marks.get(second, 0) | _SECOND

@@ -1,4 +1,6 @@
-"""Unmerged checkpoint files: the versions that git's index holds of them, and how a result gets back into it."""
+"""Unmerged checkpoint files: the versions that git's index holds of them, and how a result gets
+back into it.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +12,14 @@ from checkpoint_git.git.attributes import read_attribute
 from checkpoint_git.git.driver_settings import JSON_DRIVER, Choices, read_driver_command
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import read_contents, read_files_at
-from checkpoint_git.git.objects import FILE_MODES, GITLINK, IndexEntry, blob_id, read_blob, read_index
+from checkpoint_git.git.objects import (
+    FILE_MODES,
+    GITLINK,
+    IndexEntry,
+    blob_id,
+    read_blob,
+    read_index,
+)
 from checkpoint_git.git.run import Env, read_names, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
@@ -35,7 +44,8 @@ Stages = tuple[tuple[str, str, int], ...]  # (mode, blob, stage) in the index's 
 
 class Unmerged(NamedTuple):
     path: str  # relative to the work tree, "/"
-    sides: tuple[Version | None, Version | None, Version | None]  # ours, base, theirs; None if it has none
+    # ours, base, theirs; None if it has none
+    sides: tuple[Version | None, Version | None, Version | None]
     stages: Stages
 
 
@@ -77,7 +87,9 @@ def _group_stages(entries: Sequence[IndexEntry]) -> dict[str, Stages]:
 
 
 def read_conflicts(work_tree: str) -> Conflicts:
-    """Every unmerged file; those that our driver merges with their contents, all from one git process."""
+    """Every unmerged file; those that our driver merges with their contents, all from one git
+    process.
+    """
     stages = read_stages(work_tree)
     drivers = read_drivers(work_tree, [path for path in stages if not is_merged(path)])
     paths = sorted(path for path in stages if is_merged(path) or path in drivers)
@@ -90,37 +102,56 @@ def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerge
     contents = read_contents(work_tree, blobs)
     files = []
     for path, each in stages.items():
-        versions = {stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in each}
+        versions = {
+            stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in each
+        }
         ours, base, theirs = (versions.get(stage) for stage in _STAGE_OF_SIDE)
         files.append(Unmerged(path, (ours, base, theirs), each))
     return files
 
 
 def list_marked(work_tree: str) -> list[str]:
-    """Tracked checkpoints with conflict markers in the work tree that git takes for resolved, or never knew as more."""
+    """Tracked checkpoints with conflict markers in the work tree that git takes for resolved, or
+    never knew as more.
+    """
     words = ["grep", "-l", "-z", "--full-name", "-e", "^<<<<<<<", "--", *pathspecs()]
     found = set(read_names(words, work_tree, check=False))
     return sorted(path for path in found - set(read_stages(work_tree)) if is_merged(path))
 
 
 def read_past_conflicts(work_tree: str, path: str) -> Iterator[Unmerged]:
-    """What may have been merged where markers were added or committed as they were: the stages that the index had
-    then, which git keeps in the clone that merged, and the parents of the merges that brought markers, newest first.
+    """What may have been merged where markers were added or committed as they were: the stages that
+    the index had then, which git keeps in the clone that merged, and the parents of the merges that
+    brought markers, newest first.
     """
     stages = _group_stages(read_index(work_tree, [f":(top,literal){path}"], resolved=True))
     yield from (file._replace(stages=()) for file in _read_versions(work_tree, stages))
-    words = ["log", f"-{_MOST_MERGES}", "--merges", "-m", "-S<<<<<<< ", "--format=%P", "--", f":(top,literal){path}"]
+    words = [
+        "log",
+        f"-{_MOST_MERGES}",
+        "--merges",
+        "-m",
+        "-S<<<<<<< ",
+        "--format=%P",
+        "--",
+        f":(top,literal){path}",
+    ]
     for parents in dict.fromkeys(run_git(words, work_tree, check=False).out.decode().split("\n")):
         if len(parents.split()) == 2:
             ours, theirs = parents.split()
             commits = (ours, next(iter(read_base_ids(work_tree, [ours, theirs])), ""), theirs)
-            contents = [read_files_at(work_tree, [path], commit=each)[path] if each else None for each in commits]
+            contents = [
+                read_files_at(work_tree, [path], commit=each)[path] if each else None
+                for each in commits
+            ]
             yield make_unmerged(path, contents)
 
 
 def make_unmerged(path: str, contents: Sequence[bytes | None]) -> Unmerged:
     """A file of which the index has no stages. contents: ours, base, theirs."""
-    ours, base, theirs = (None if data is None else Version(FILE_MODES[0], "", data) for data in contents)
+    ours, base, theirs = (
+        None if data is None else Version(FILE_MODES[0], "", data) for data in contents
+    )
     return Unmerged(path, (ours, base, theirs), ())
 
 
@@ -130,13 +161,20 @@ def is_as_committed(work_tree: str) -> bool:
 
 def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
     sizes = read_attribute("conflict-marker-size", work_tree, paths)
-    return {path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE for path, size in sizes.items()}
+    return {
+        path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE
+        for path, size in sizes.items()
+    }
 
 
 def read_drivers(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
     """Of files that are not checkpoints: path -> the driver of ours that merges it."""
     drivers = read_attribute("merge", work_tree, paths)
-    return {path: name for path, name in drivers.items() if name == "checkpoint" or name.startswith(JSON_DRIVER)}
+    return {
+        path: name
+        for path, name in drivers.items()
+        if name == "checkpoint" or name.startswith(JSON_DRIVER)
+    }
 
 
 def read_choices(work_tree: str, driver: str = "checkpoint") -> Choices:
@@ -147,7 +185,11 @@ def read_choices(work_tree: str, driver: str = "checkpoint") -> Choices:
 
 def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
     """As `git add` would store it: git's line ends, filters undone."""
-    blob = run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw).out.decode().strip()
+    blob = (
+        run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw)
+        .out.decode()
+        .strip()
+    )
     for data in (raw, raw.replace(b"\r\n", b"\n")):
         if blob == blob_id(data, blob):
             return data
@@ -157,7 +199,9 @@ def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
 
 
 def read_as_checked_out(work_tree: str, path: str, data: bytes) -> bytes:
-    """A blob's bytes as a checkout would write them. The blob is stored: it is what will be staged."""
+    """A blob's bytes as a checkout would write them. The blob is stored: it is what will be
+    staged.
+    """
     blob = run_git(["hash-object", "-w", "--stdin"], work_tree, stdin=data).out.decode().strip()
     return run_git(["cat-file", "--filters", f"--path={path}", blob], work_tree).out
 
@@ -167,21 +211,42 @@ class TextMerge(NamedTuple):
     is_clean: bool
 
 
-def merge_lines(cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None) -> TextMerge:
-    from tempfile import TemporaryDirectory  # late: it brings shutil and all kinds of compression along
+def merge_lines(
+    cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None
+) -> TextMerge:
+    # late: it brings shutil and all kinds of compression along
+    from tempfile import (
+        TemporaryDirectory,
+    )
 
     with TemporaryDirectory(prefix="checkpoint-") as folder:
         paths = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
         for path, data in zip(paths, (ours, base, theirs), strict=True):
             with open(path, "wb") as stream:
                 stream.write(data)
-        words = ["merge-file", "-p", "-q", "-L", "ours", "-L", "base", "-L", "theirs", *options, *paths]
+        words = [
+            "merge-file",
+            "-p",
+            "-q",
+            "-L",
+            "ours",
+            "-L",
+            "base",
+            "-L",
+            "theirs",
+            *options,
+            *paths,
+        ]
         result = run_git(words, cwd, env=env, check=False)
     return TextMerge(None if result.code > 127 else result.out, result.code == 0)
 
 
-def merge_as_text(cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env: Env = None) -> TextMerge:
-    """Git's line merge, as the driver takes it for what is not JSON: clean only where it makes a document."""
+def merge_as_text(
+    cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env: Env = None
+) -> TextMerge:
+    """Git's line merge, as the driver takes it for what is not JSON: clean only where it makes a
+    document.
+    """
     merged = merge_lines(cwd, base or b"", ours, theirs, env=env)
     try:
         scan_tokens(decode(merged.data or b""))
@@ -190,9 +255,13 @@ def merge_as_text(cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env:
     return merged
 
 
-def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bytes] | None:
+def read_line_merges(
+    cwd: str, base: bytes, ours: bytes, theirs: bytes
+) -> tuple[bytes, bytes] | None:
     """Every conflict decided for ours, and for theirs; None for what git calls binary."""
-    with_ours, with_theirs = (merge_lines(cwd, base, ours, theirs, option).data for option in ("--ours", "--theirs"))
+    with_ours, with_theirs = (
+        merge_lines(cwd, base, ours, theirs, option).data for option in ("--ours", "--theirs")
+    )
     return None if with_ours is None or with_theirs is None else (with_ours, with_theirs)
 
 

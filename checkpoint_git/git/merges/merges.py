@@ -1,4 +1,6 @@
-"""Merge commits as git has them: parents, merge bases, every version of the checkpoint files they touched."""
+"""Merge commits as git has them: parents, merge bases, every version of the checkpoint files they
+touched.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -76,7 +78,9 @@ def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
 
 
 def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
-    """Return the merges among whose parents and result a checkpoint differs, or that lack a parent here."""
+    """Return the merges among whose parents and result a checkpoint differs, or that lack a parent
+    here.
+    """
     merges = read_commits(cwd, ids, env)
     parents = sorted({parent for merge in merges for parent in merge.parents})
     missing = objects.find_missing(cwd, parents, env)
@@ -92,12 +96,16 @@ def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[
     changes = objects.diff_tree_pairs(cwd, every, pathspecs(), env)
 
     # git 2.36.0 forgets the paths after the first pair of trees
-    touching = {pair for pair, some in changes.items() if any(protocol_of(one.path) for one in some)}
+    touching = {
+        pair for pair, some in changes.items() if any(protocol_of(one.path) for one in some)
+    }
     return [merge for merge in merges if merge.id not in pairs or touching & pairs[merge.id]]
 
 
 def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
-    """The commits of a range at which a shallow clone was cut off, with the parents that they were made with."""
+    """The commits of a range at which a shallow clone was cut off, with the parents that they were
+    made with.
+    """
     ends = read_boundary(cwd)
     if not ends:
         return []
@@ -107,9 +115,10 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
 
 # Bare repositories too: the work tree is never opened.
 def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
-    """Every version of the checkpoint files that a parent or the merge itself changed. A file beyond the size that a
-    checkpoint may have is not read: NULs of that size replace it. The merge's `tree` may be "": its id then says what
-    it holds. Raises CheckpointError if a shallow clone lacks what the parents have in common.
+    """Every version of the checkpoint files that a parent or the merge itself changed. A file
+    beyond the size that a checkpoint may have is not read: NULs of that size replace it. The
+    merge's `tree` may be "": its id then says what it holds. Raises CheckpointError if a shallow
+    clone lacks what the parents have in common.
     """
     (found,) = _read_touched_all(cwd, [merge], read_all_bases(cwd, [merge.parents], env), env)
     if isinstance(found, CheckpointError):
@@ -117,28 +126,44 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     return found
 
 
-def read_touched_each(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | str]:
-    """What each merge touched, or a sentence. Raises CheckpointError at the end if nothing is known of any."""
-    missing = objects.find_missing(cwd, sorted({parent for merge in merges for parent in merge.parents}), env)
-    touched = _read_in_parts(cwd, [merge for merge in merges if not missing & set(merge.parents)], env)
+def read_touched_each(
+    cwd: str, merges: Sequence[Commit], env: Env = None
+) -> Iterator[Touched | str]:
+    """What each merge touched, or a sentence. Raises CheckpointError at the end if nothing is known
+    of any.
+    """
+    missing = objects.find_missing(
+        cwd, sorted({parent for merge in merges for parent in merge.parents}), env
+    )
+    touched = _read_in_parts(
+        cwd, [merge for merge in merges if not missing & set(merge.parents)], env
+    )
     errors = list[CheckpointError]()
     for merge in merges:
         parent = next((parent for parent in merge.parents if parent in missing), "")
-        found = CheckpointError(f"{parent[:12]} is not in this clone", UNSHALLOW) if parent else next(touched)
+        found = (
+            CheckpointError(f"{parent[:12]} is not in this clone", UNSHALLOW)
+            if parent
+            else next(touched)
+        )
         errors += [found] if isinstance(found, CheckpointError) else []
         yield f"{found.message}; {found.hint}" if isinstance(found, CheckpointError) else found
     if errors and len(errors) == len(merges):
         raise errors[0]
 
 
-def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Touched | CheckpointError]:
+def _read_in_parts(
+    cwd: str, merges: Sequence[Commit], env: Env
+) -> Iterator[Touched | CheckpointError]:
     based: Sequence[tuple[Base, ...]] = []
     with suppress(CheckpointError):
         based = read_all_bases(cwd, [merge.parents for merge in merges], env)
     for at in range(0, len(merges), AT_ONCE):
         some = merges[at : at + AT_ONCE]
         try:
-            known = based[at : at + AT_ONCE] or read_all_bases(cwd, [merge.parents for merge in some], env)
+            known = based[at : at + AT_ONCE] or read_all_bases(
+                cwd, [merge.parents for merge in some], env
+            )
             yield from _read_touched_all(cwd, some, known, env)
         except CheckpointError:  # where one is damaged, it alone is an error
             for merge in some:
@@ -151,12 +176,16 @@ def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Tou
 def _read_touched_all(
     cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env
 ) -> list[Touched | CheckpointError]:
-    """In as few processes, all in memory at once; an error for a merge of which nothing is known."""
+    """In as few processes, all in memory at once; an error for a merge of which nothing is
+    known.
+    """
     is_cut = not all(based) and is_shallow(cwd)
     sources = _find_sources(cwd, merges, based, env)
     renamed = {(one.reference, tree) for one in sources for tree in one.parents}
     moves = objects.diff_tree_pairs(cwd, renamed, pathspecs(), env, renames=True)
-    plain = {(one.reference, tree) for one in sources for tree in (one.result, *one.others.values())}
+    plain = {
+        (one.reference, tree) for one in sources for tree in (one.result, *one.others.values())
+    }
     changes = objects.diff_tree_pairs(cwd, plain, pathspecs(), env)
     readers = [_Reader(one, moves, changes) for one in sources]
     contents = read_contents(cwd, [blob for reader in readers for blob in reader.list_blobs()], env)
@@ -175,15 +204,25 @@ class _Source(NamedTuple):
     bases: tuple[Base, ...]
 
 
-def _find_sources(cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env) -> list[_Source]:
-    ids = {one for merge, bases in zip(merges, based, strict=True) for one in (*merge.parents, *list_ids(bases))}
+def _find_sources(
+    cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env
+) -> list[_Source]:
+    ids = {
+        one
+        for merge, bases in zip(merges, based, strict=True)
+        for one in (*merge.parents, *list_ids(bases))
+    }
     known = sorted(ids | {merge.id for merge in merges if not merge.tree})
     headers = objects.read_headers(cwd, [f"{one}^{{tree}}" for one in known], env)
     trees = {one: header.id for one, header in zip(known, headers, strict=True)}
     missing = next((one for one, tree in trees.items() if not tree), "")
     if missing:
         raise CheckpointError(f"commit {missing[:12]} is not in this repository", UNSHALLOW)
-    empty = "" if all(based) else run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env).out.decode().strip()
+    empty = (
+        ""
+        if all(based)
+        else run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env).out.decode().strip()
+    )
     return [
         _Source(
             trees[bases[0].id] if bases else empty,
@@ -218,16 +257,24 @@ class _Row(NamedTuple):
 
 
 class _Reader:
-    """The files of one merge, from how each of its trees differs from the same reference. Blobs: "" for no file."""
+    """The files of one merge, from how each of its trees differs from the same reference. Blobs: ""
+    for no file.
+    """
 
     def __init__(self, source: _Source, moves: Changes, changes: Changes) -> None:
         self.bases = source.bases
-        self._known: dict[str, str] = {}  # path -> blob in the reference, as far as a tree differs from it
+        # path -> blob in the reference, as far as a tree differs from it
+        self._known: dict[str, str] = {}
         self._renames: dict[str, str] = {}  # by a parent: old path -> new path
         self._parents = [self._find_blobs(moves[source.reference, tree]) for tree in source.parents]
         self._result = self._find_blobs(changes[source.reference, source.result])
-        self._others = {one: self._find_blobs(changes[source.reference, tree]) for one, tree in source.others.items()}
-        paths = {path for blobs in (*self._parents, self._result) for path in blobs} - set(self._renames.values())
+        self._others = {
+            one: self._find_blobs(changes[source.reference, tree])
+            for one, tree in source.others.items()
+        }
+        paths = {path for blobs in (*self._parents, self._result) for path in blobs} - set(
+            self._renames.values()
+        )
         self._rows = [self._make_row(path) for path in sorted(paths)]
 
     def _find_blobs(self, changes: list[Change]) -> dict[str, str]:
@@ -259,11 +306,15 @@ class _Reader:
         found = set[str]()
         for row in self._list_open():
             found.update((*row.parents, row.result))
-            found.update(self._blob_in(self._others[one], row.old_path) for one in list_ids(self.bases))
+            found.update(
+                self._blob_in(self._others[one], row.old_path) for one in list_ids(self.bases)
+            )
         return sorted(found - {""})
 
     def fill(self, contents: dict[str, bytes]) -> Touched:
-        files = sorted((self._fill_row(row, contents) for row in self._list_open()), key=lambda file: file.path)
+        files = sorted(
+            (self._fill_row(row, contents) for row in self._list_open()), key=lambda file: file.path
+        )
         crowded = sorted(row.path for row in self._rows if row.is_crowded)
         whole = len(self._rows) - len(crowded) - len(files)
         return Touched(files, whole, crowded, [base.id for base in self.bases])
@@ -272,7 +323,8 @@ class _Reader:
         return [row for row in self._rows if not (row.is_crowded or self._is_whole(row))]
 
     def _is_whole(self, row: _Row) -> bool:
-        # whether the merge took a file as the only parent that changed it has it, or as both have it
+        # whether the merge took a file as the only parent that changed it has it, or as both have
+        # it
         one, other = row.choose_parents()
         first, second = row.parents[one], row.parents[other]
         base = self._known.get(row.old_path, "") if self.bases else None
@@ -287,9 +339,13 @@ class _Reader:
         old_path = row.old_path if row.old_path != row.path else ""
         bases = self._list_ancestors(self.bases, row.old_path, contents)
         first, second = (contents.get(row.parents[number]) for number in (one, other))
-        return Versions(row.path, old_path, bases, first, second, contents.get(row.result), (one + 1, other + 1))
+        return Versions(
+            row.path, old_path, bases, first, second, contents.get(row.result), (one + 1, other + 1)
+        )
 
-    def _list_ancestors(self, bases: tuple[Base, ...], path: str, contents: dict[str, bytes]) -> tuple[Ancestor, ...]:
+    def _list_ancestors(
+        self, bases: tuple[Base, ...], path: str, contents: dict[str, bytes]
+    ) -> tuple[Ancestor, ...]:
         blobs = [self._blob_in(self._others[base.id], path) for base in bases]
         return tuple(
             Ancestor(contents.get(blob), self._list_ancestors(base.below, path, contents))
@@ -307,17 +363,40 @@ def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
     if not asked:
         return set()
     stdin = "".join(f"{one}\n" for one in asked).encode()
-    result = run_git(["rev-list", "--stdin", "--not", "HEAD"], cwd, stdin=stdin, env=env, check=False)
+    result = run_git(
+        ["rev-list", "--stdin", "--not", "HEAD"], cwd, stdin=stdin, env=env, check=False
+    )
     return set(asked if result.code else result.out.decode().split()) & set(asked)
 
 
-def read_later_versions(cwd: str, merge: str, path: str, env: Env = None, head: str = "HEAD") -> list[bytes]:
-    """Return what a file was between a merge and `head`, after the merge; newest first, 20 at most."""
-    words = ["log", "-z", "--format=", "--raw", "-m", "--full-history", "--no-renames", "--full-index"]
-    words += ["--no-ext-diff", "--no-relative", "--no-color", "--no-show-signature", "--ancestry-path"]
+def read_later_versions(
+    cwd: str, merge: str, path: str, env: Env = None, head: str = "HEAD"
+) -> list[bytes]:
+    """Return what a file was between a merge and `head`, after the merge; newest first, 20 at
+    most.
+    """
+    words = [
+        "log",
+        "-z",
+        "--format=",
+        "--raw",
+        "-m",
+        "--full-history",
+        "--no-renames",
+        "--full-index",
+    ]
+    words += [
+        "--no-ext-diff",
+        "--no-relative",
+        "--no-color",
+        "--no-show-signature",
+        "--ancestry-path",
+    ]
     out = run_git([*words, f"{merge}..{head}", "--", f":(top,literal){path}"], cwd, env=env).out
     records = [field.lstrip(b"\n") for field in out.split(b"\0")]
-    blobs = dict.fromkeys(record.split()[3].decode() for record in records if record.startswith(b":"))
+    blobs = dict.fromkeys(
+        record.split()[3].decode() for record in records if record.startswith(b":")
+    )
     present = [blob for blob in blobs if blob.strip("0")][:_MOST_VERSIONS]
     contents = read_contents(cwd, present, env)
     return [contents[blob] for blob in present]
@@ -327,10 +406,15 @@ def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, 
     """A blob beyond a checkpoint's size comes as NULs that are too many as well."""
     wanted = sorted(set(blobs))
     found = zip(wanted, objects.read_bounded(cwd, wanted, env), strict=True)
-    return {one: data if isinstance(data, bytes) else one.encode().ljust(MAX_BYTES + 1, b"\0") for one, data in found}
+    return {
+        one: data if isinstance(data, bytes) else one.encode().ljust(MAX_BYTES + 1, b"\0")
+        for one, data in found
+    }
 
 
-def read_files_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, bytes | None]:
+def read_files_at(
+    cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD"
+) -> dict[str, bytes | None]:
     """The contents in a commit or tree, None for no file."""
     found = objects.read_tree(cwd, commit, env, paths) if paths else {}
     blobs = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}

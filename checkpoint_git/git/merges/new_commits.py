@@ -1,4 +1,6 @@
-"""New commits made beside index and work tree: one that repairs a few files on HEAD, and merges made of a tree."""
+"""New commits made beside index and work tree: one that repairs a few files on HEAD, and merges
+made of a tree.
+"""
 
 import os
 import re
@@ -32,20 +34,37 @@ def read_site(cwd: str, env: Env = None) -> Site:
     return Site(top.work_tree, top.git_dir, head)
 
 
-# It writes objects, its files' entries in the index, the files, then HEAD: what is staged stays staged, and who is cut
-# off in between has the repair staged. Which merges it repaired is read from its message, where git itself would look
-# for trailers.
+# It writes objects, its files' entries in the index, the files, then HEAD: what is staged stays
+# staged, and who is cut off in between has the repair staged. Which merges it repaired is read from
+# its message, where git itself would look for trailers.
 def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: Env = None) -> str:
-    """The files must be as HEAD has them. Returns the commit's id. Raises CheckpointError: git refuses, HEAD moved."""
+    """The files must be as HEAD has them. Returns the commit's id. Raises CheckpointError: git
+    refuses, HEAD moved.
+    """
     cwd = site.work_tree or site.git_dir
     known = read_tree(cwd, site.head, env, list(contents))
     with open_sealed(cwd, env=env) as sealed:
         blobs = zip(contents, write_blobs(sealed, list(contents.values())), strict=True)
-        files = {path: Entry(known[path].mode if path in known else "100644", blob) for path, blob in blobs}
+        files = {
+            path: Entry(known[path].mode if path in known else "100644", blob)
+            for path, blob in blobs
+        }
         tree = write_tree(sealed, site.head, files)
-    signed = run_git(["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False).out.strip()
-    words = ["commit-tree", *(["-S"] if signed == b"true" else []), "-p", site.head, "-F", "-", tree]
-    commit = run_git(words, cwd, stdin=message.encode("utf-8", "replace"), env=env).out.decode().strip()
+    signed = run_git(
+        ["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False
+    ).out.strip()
+    words = [
+        "commit-tree",
+        *(["-S"] if signed == b"true" else []),
+        "-p",
+        site.head,
+        "-F",
+        "-",
+        tree,
+    ]
+    commit = (
+        run_git(words, cwd, stdin=message.encode("utf-8", "replace"), env=env).out.decode().strip()
+    )
     if site.work_tree:
         names = b"".join(os.fsencode(path) + b"\0" for path in contents)
         entries = "".join(f"{mode} {blob} 0\t{path}\0" for path, (mode, blob) in files.items())
@@ -61,17 +80,37 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
 
 def read_repaired(cwd: str, rev: str) -> list[str]:
     """The merges that a commit says it repaired, by their full ids; [] for any other commit."""
-    message = (read_blob(cwd, read_commit(cwd, rev)) or b"").partition(b"\n\n")[2].decode("utf-8", "replace")
+    message = (
+        (read_blob(cwd, read_commit(cwd, rev)) or b"")
+        .partition(b"\n\n")[2]
+        .decode("utf-8", "replace")
+    )
     return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))
 
 
 # It touches no ref, index or work tree, and runs no hook.
-def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: str, env: Mapping[str, str]) -> str:
-    """Returns its id. The names in it are those that git is configured with, else the fallback's."""
+def write_merge_commit(
+    cwd: str, tree: str, parents: tuple[str, str], message: str, env: Mapping[str, str]
+) -> str:
+    """Returns its id. The names in it are those that git is configured with, else the
+    fallback's.
+    """
     words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]
     words += [word for parent in parents for word in ("-p", parent)]
     own = dict(env)
     for who in ("AUTHOR", "COMMITTER"):  # git would guess from the machine what is not configured
-        if run_git(["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"], cwd, env=env, check=False).code != 0:
+        if (
+            run_git(
+                ["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"],
+                cwd,
+                env=env,
+                check=False,
+            ).code
+            != 0
+        ):
             own |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
-    return run_git([*words, "-F", "-"], cwd, env=own, stdin=message.encode("utf-8", "replace")).out.decode().strip()
+    return (
+        run_git([*words, "-F", "-"], cwd, env=own, stdin=message.encode("utf-8", "replace"))
+        .out.decode()
+        .strip()
+    )

@@ -12,7 +12,11 @@ from checkpoint_git.git.staged import pathspecs
 
 # Where clones keep the heads of pull requests, as servers name them and as people fetch them.
 _FOLDERS = ("pull", "pr", "merge-requests")
-_REFS = ("refs/pull", "refs/merge-requests", *(f"refs/remotes/*/{folder}/**" for folder in _FOLDERS))
+_REFS = (
+    "refs/pull",
+    "refs/merge-requests",
+    *(f"refs/remotes/*/{folder}/**" for folder in _FOLDERS),
+)
 _NUMBERED = re.compile(rf"/({'|'.join(_FOLDERS)})/([1-9][0-9]{{0,8}})(?:/head)?$")
 _APPENDED = re.compile(r"\(#([1-9][0-9]{0,8})\)\s*$")
 _SEEN = re.compile(r"^See merge request [^\s!]{0,200}!([1-9][0-9]{0,8})\s*$", re.MULTILINE)
@@ -30,18 +34,28 @@ class _Logged(NamedTuple):
     message: str
 
 
-# What they say is untrusted: it only leads to commits that are in this clone, and what is found there is looked at like
-# any merge.
+# What they say is untrusted: it only leads to commits that are in this clone, and what is found
+# there is looked at like any merge.
 def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None) -> list[Commit]:
-    """The squash merges of a range whose other side is in this clone, newest first; their parents are both sides.
-    revisions: what rev-list takes, ids alone. head: the commit in whose history a number's first commit is the squash.
-    A number counts where the subject ends in it and a ref of that pull request is here; one that was merged otherwise,
-    or whose ref has moved on since, does not.
+    """The squash merges of a range whose other side is in this clone, newest first; their parents
+    are both sides. revisions: what rev-list takes, ids alone. head: the commit in whose history a
+    number's first commit is the squash. A number counts where the subject ends in it and a ref of
+    that pull request is here; one that was merged otherwise, or whose ref has moved on since, does
+    not.
     """
     heads = read_pull_heads(cwd, env)
     if not heads:
         return []
-    words = [*_LOG, "-z", "--no-merges", "--reverse", f"--format={_FORMAT}", head, "--", *pathspecs()]
+    words = [
+        *_LOG,
+        "-z",
+        "--no-merges",
+        "--reverse",
+        f"--format={_FORMAT}",
+        head,
+        "--",
+        *pathspecs(),
+    ]
     first: dict[tuple[str, str], _Logged] = {}
     for commit in _parse_log(run_git(words, cwd, env=env).out):
         number = _number_of(commit.message)
@@ -49,10 +63,14 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
             first.setdefault(number, commit)
     if not first:
         return []
-    inside = set(run_git(["rev-list", "--no-merges", *revisions, "--"], cwd, env=env).out.decode().split())
+    inside = set(
+        run_git(["rev-list", "--no-merges", *revisions, "--"], cwd, env=env).out.decode().split()
+    )
     words = [*_LOG, "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
     stdin = "".join(f"{one}\n" for one in sorted(set(heads.values()))).encode()
-    rows = (line.split() for line in run_git(words, cwd, stdin=stdin, env=env).out.decode().splitlines())
+    rows = (
+        line.split() for line in run_git(words, cwd, stdin=stdin, env=env).out.decode().splitlines()
+    )
     times = {row[0]: int(row[1]) for row in rows if len(row) == 2}
     found = []
     for number, commit in first.items():
@@ -60,13 +78,17 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
         if commit.id in inside and times.get(sides[1], commit.time + 1) <= commit.time:
             bases = read_base_ids(cwd, sides, env)
             if bases and sides[1] not in bases:
-                found.append(Commit(commit.id, commit.tree, sides, commit.message.partition("\n")[0]))
+                found.append(
+                    Commit(commit.id, commit.tree, sides, commit.message.partition("\n")[0])
+                )
     return found[::-1]
 
 
 def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
     """("pull" or "merge", number) -> commit, where that is one alone."""
-    out = run_git(["for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *_REFS], cwd, env=env).out
+    out = run_git(
+        ["for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *_REFS], cwd, env=env
+    ).out
     heads: dict[tuple[str, str], set[str]] = {}
     for line in os.fsdecode(out).splitlines():
         commit, kind, name = line.split(" ", 2)
@@ -87,20 +109,32 @@ def _number_of(message: str) -> tuple[str, str]:
 
 def _parse_log(out: bytes) -> Iterable[_Logged]:
     fields = out.decode("utf-8", "replace").split("\0")
-    for at in range(0, len(fields) - 4, 6):  # the last field of a record is the empty one before -z's own NUL
+    # the last field of a record is the empty one before -z's own NUL
+    for at in range(0, len(fields) - 4, 6):
         one, parents, time, tree, message = fields[at : at + 5]
         yield _Logged(one, tuple(parents.split()), int(time or 0), tree, message)
 
 
 def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:
-    """Which of these commits, that change checkpoints, `head`'s history reverts by name, and where it says so last."""
+    """Which of these commits, that change checkpoints, `head`'s history reverts by name, and where
+    it says so last.
+    """
     wanted = set(ids)
     if not wanted:
         return {}
-    words = [*_LOG, "-z", "--topo-order", "--full-history", "-F", "--grep=This reverts commit ", f"--format={_FORMAT}"]
+    words = [
+        *_LOG,
+        "-z",
+        "--topo-order",
+        "--full-history",
+        "-F",
+        "--grep=This reverts commit ",
+        f"--format={_FORMAT}",
+    ]
     reverts: dict[str, str] = {}
     gone: set[str] = set()
-    for commit in _parse_log(run_git([*words, head, "--", *pathspecs()], cwd, env=env).out):  # newest first
+    # newest first
+    for commit in _parse_log(run_git([*words, head, "--", *pathspecs()], cwd, env=env).out):
         for one in _REVERTS.findall(commit.message[:_MOST_MESSAGE]):
             gone.update([one] if commit.id not in gone else [])
             if one in wanted and commit.id not in gone:

@@ -1,4 +1,6 @@
-"""Two commits merged by git without index or work tree: the tree it makes, and the files that it leaves unmerged."""
+"""Two commits merged by git without index or work tree: the tree it makes, and the files that it
+leaves unmerged.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +11,14 @@ from checkpoint_git.git import isolated_dir
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import Commit, read_commits
 from checkpoint_git.git.objects import Entry, diff_trees, read_tree
-from checkpoint_git.git.run import USAGE_ERROR, Env, check_git_version, fetching_env, git_error, run_git
+from checkpoint_git.git.run import (
+    USAGE_ERROR,
+    Env,
+    check_git_version,
+    fetching_env,
+    git_error,
+    run_git,
+)
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 
@@ -20,8 +29,10 @@ _CONFLICT = "CONFLICT ("
 
 class Unsettled(NamedTuple):
     path: str
-    sides: tuple[Entry | None, Entry | None, Entry | None]  # ours, base, theirs; None for nothing there
-    kinds: tuple[str, ...]  # git's short words for why: "contents", "binary", "modify/delete"; may be empty
+    # ours, base, theirs; None for nothing there
+    sides: tuple[Entry | None, Entry | None, Entry | None]
+    # git's short words for why: "contents", "binary", "modify/delete"; may be empty
+    kinds: tuple[str, ...]
 
 
 class Note(NamedTuple):
@@ -38,13 +49,14 @@ class TreeMerge(NamedTuple):
     texts: frozenset[str]  # the paths whose content was merged line by line, or was tried to
 
 
-# With attributes of ours, or (`Plain`) as a server merges them: line-based, whatever attributes, drivers and
-# settings this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges nothing, and knows no checkpoint's
-# content.
+# With attributes of ours, or (`Plain`) as a server merges them: line-based, whatever attributes,
+# drivers and settings this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges
+# nothing, and knows no checkpoint's content.
 def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerge:
-    """The merge of two commits (full ids) as git makes it by the sealed directory's attributes. Renames are followed
-    and several merge bases merged first, as `git merge` does. Raises CheckpointError if git cannot merge them: no
-    common ancestor, objects that are missing, a git before 2.38.
+    """The merge of two commits (full ids) as git makes it by the sealed directory's attributes.
+    Renames are followed and several merge bases merged first, as `git merge` does. Raises
+    CheckpointError if git cannot merge them: no common ancestor, objects that are missing, a git
+    before 2.38.
     """
     isolated_dir.name_commits(sealed, {"ours": ours, "theirs": theirs})
     words = ["merge-tree", "--write-tree", "--messages", "-z", "ours", "theirs"]
@@ -57,7 +69,9 @@ def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerg
 
 
 def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
-    """The tree; "MODE ID STAGE<tab>PATH" of what is unmerged, an empty field; (count, paths, kind, sentence)."""
+    """The tree; "MODE ID STAGE<tab>PATH" of what is unmerged, an empty field; (count, paths, kind,
+    sentence).
+    """
     tree, *fields = os.fsdecode(out).split("\0")
     stages = fields[: fields.index("")]
     found: dict[str, list[Entry | None]] = {}
@@ -83,10 +97,16 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
 
 
 def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env = None) -> None:
-    """In a partial clone: makes git get the files that differ between commits, all at once for each pair."""
+    """In a partial clone: makes git get the files that differ between commits, all at once for each
+    pair.
+    """
     env = fetching_env(os.environ if env is None else env)
     for old, new in [(base, side) for base in bases for side in sides]:
-        run_git(["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat", old, new, "--"], cwd, env=env)
+        run_git(
+            ["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat", old, new, "--"],
+            cwd,
+            env=env,
+        )
 
 
 def write_blobs(sealed: isolated_dir.Sealed, contents: Sequence[bytes]) -> list[str]:
@@ -123,9 +143,12 @@ class RenameLoss(NamedTuple):
     target: str  # "" if that is not known
 
 
-def read_rename_losses(sealed: isolated_dir.Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
-    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped by following a rename. bases: the merge
-    bases, full ids. What was moved to another place that a checkpoint may have is not among them.
+def read_rename_losses(
+    sealed: isolated_dir.Sealed, bases: Sequence[str], tree: str
+) -> list[RenameLoss]:
+    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped by following a
+    rename. bases: the merge bases, full ids. What was moved to another place that a checkpoint may
+    have is not among them.
     """
     found = []
     for mover, other in (("ours", "theirs"), ("theirs", "ours")):
@@ -139,7 +162,9 @@ def read_rename_losses(sealed: isolated_dir.Sealed, bases: Sequence[str], tree: 
             if any(path in versions for versions in before)
             and all(versions.get(path) != now.get(path) for versions in before)
         ]
-        renames = diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True) if lost else []
+        renames = (
+            diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True) if lost else []
+        )
         targets = {one.came_from: one.path for one in renames if one.came_from}
         losses = (RenameLoss(path, mover, targets.get(path, "")) for path in lost)
         found += [loss for loss in losses if not is_merged(loss.target)]
@@ -155,33 +180,52 @@ class Plain(NamedTuple):
 
 @contextmanager
 def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
-    """For the length of a `with` block. env: of the repository. Raises CheckpointError outside a repository."""
+    """For the length of a `with` block. env: of the repository. Raises CheckpointError outside a
+    repository.
+    """
     own = os.environ if env is None else env
     with isolated_dir.open_sealed(cwd, env=env) as sealed:
         objects = os.path.join(sealed.env["GIT_DIR"], "objects")
-        known = isolated_dir.list_folders(sealed.env[isolated_dir.OBJECTS], sealed.env.get(isolated_dir.OTHER_OBJECTS))
+        known = isolated_dir.list_folders(
+            sealed.env[isolated_dir.OBJECTS], sealed.env.get(isolated_dir.OTHER_OBJECTS)
+        )
         apart = {isolated_dir.OBJECTS: objects, isolated_dir.OTHER_OBJECTS: known}
-        more = {isolated_dir.OTHER_OBJECTS: isolated_dir.list_folders(objects, own.get(isolated_dir.OTHER_OBJECTS))}
-        yield Plain(sealed._replace(env={**sealed.env, **apart}), cwd, {**own, **more}, {**own, **apart})
+        more = {
+            isolated_dir.OTHER_OBJECTS: isolated_dir.list_folders(
+                objects, own.get(isolated_dir.OTHER_OBJECTS)
+            )
+        }
+        yield Plain(
+            sealed._replace(env={**sealed.env, **apart}), cwd, {**own, **more}, {**own, **apart}
+        )
 
 
 def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
     if plain.sealed.partial:
-        fetch_missing(plain.cwd, read_base_ids(plain.cwd, (first, second), plain.env)[:1], (first, second), plain.env)
+        fetch_missing(
+            plain.cwd,
+            read_base_ids(plain.cwd, (first, second), plain.env)[:1],
+            (first, second),
+            plain.env,
+        )
     return merge_trees(plain.sealed, first, second)
 
 
 def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
     stopped = {one.path: one.kinds for one in merged.unsettled if is_merged(one.path)}
     for note in merged.notes:
-        stopped.update({path: (note.kind,) for path in note.paths if is_merged(path) and path not in stopped})
+        stopped.update(
+            {path: (note.kind,) for path in note.paths if is_merged(path) and path not in stopped}
+        )
     return stopped
 
 
-# Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have been thrown away by
-# whoever had to resolve them.
+# Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have
+# been thrown away by whoever had to resolve them.
 def is_dropped(cwd: str, commit: Commit, env: Env = None) -> bool:
-    """Return whether a merge of two took nothing at all of one of them, as `git merge -s ours` does."""
+    """Return whether a merge of two took nothing at all of one of them, as `git merge -s ours`
+    does.
+    """
     trees = [parent.tree for parent in read_commits(cwd, commit.parents, env)]
     if len(trees) != 2 or trees[0] == trees[1] or commit.tree not in trees:
         return False
@@ -189,5 +233,8 @@ def is_dropped(cwd: str, commit: Commit, env: Env = None) -> bool:
     bases = read_base_ids(cwd, commit.parents, env)
     if not bases:
         return False
-    changed, missing = ({one.path for one in diff_trees(cwd, old, other, (), env)} for old in (bases[0], commit.tree))
+    changed, missing = (
+        {one.path for one in diff_trees(cwd, old, other, (), env)}
+        for old in (bases[0], commit.tree)
+    )
     return any(not is_merged(path) for path in changed & missing)

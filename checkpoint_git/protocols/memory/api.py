@@ -1,4 +1,6 @@
-"""The checkpoint of an initiative for Python, in the graph of a memory server that the caller has opened."""
+"""The checkpoint of an initiative for Python, in the graph of a memory server that the caller has
+opened.
+"""
 
 import os
 from functools import partial
@@ -22,13 +24,15 @@ if TYPE_CHECKING:
 class MemoryCheckpoint:
     """An initiative's checkpoint in the graph of a memory server.
 
-    transport: a way to the graph, one of protocols/memory/transports; it belongs to the caller, who closes it. entity:
-    the checkpoint's name, "" for that of the repository around path. path: a folder or a git.Repo, where copies of
-    what is replaced go. now: as for Checkpoints. Where no server answers, every method raises UnavailableError, a
-    CheckpointError.
+    transport: a way to the graph, one of protocols/memory/transports; it belongs to the caller, who
+    closes it. entity: the checkpoint's name, "" for that of the repository around path. path: a
+    folder or a git.Repo, where copies of what is replaced go. now: as for Checkpoints. Where no
+    server answers, every method raises UnavailableError, a CheckpointError.
     """
 
-    def __init__(self, transport: Transport, entity: str = "", path: "Folder" = ".", now: int | None = None) -> None:
+    def __init__(
+        self, transport: Transport, entity: str = "", path: "Folder" = ".", now: int | None = None
+    ) -> None:
         self._transport = transport
         self._path = find_folder(path)
         self._now = fix_clock(now)
@@ -36,12 +40,16 @@ class MemoryCheckpoint:
         self._keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self._now())
 
     def load(self) -> dict[str, str] | None:
-        """The fields by their keys, None if there is no checkpoint; validate() shows whether to trust them."""
+        """The fields by their keys, None if there is no checkpoint; validate() shows whether to
+        trust them.
+        """
         entity = self._load()
         return None if entity is None else read_entity(entity).fields
 
     def validate(self) -> list[Finding]:
-        """What is wrong with the checkpoint: corrupted, cut off, outdated; [] also if there is none."""
+        """What is wrong with the checkpoint: corrupted, cut off, outdated; [] also if there is
+        none.
+        """
         entity = self._load()
         return [] if entity is None else rules.check(entity, self._now())
 
@@ -56,19 +64,26 @@ class MemoryCheckpoint:
     ) -> dict[str, str]:
         """Creates or changes the checkpoint; its fields as the graph has them. on: the occasion.
 
-        Raises CheckpointError if a field is missing, and where the graph does not keep what was written.
+        Raises CheckpointError if a field is missing, and where the graph does not keep what was
+        written.
         """
         if on not in TRIGGERS:
             raise CheckpointError(f"unknown occasion {on!a}", f"one of {', '.join(TRIGGERS)}")
         request = TriggerRequest(on, fields, next_milestone, next_phase, interrupted)
-        return store.save_checkpoint(self._transport, self._home, lambda: request, self._now(), self._keep).fields
+        return store.save_checkpoint(
+            self._transport, self._home, lambda: request, self._now(), self._keep
+        ).fields
 
     def update(self, **fields: str | None) -> dict[str, str]:
         """Changes fields of an existing checkpoint; None removes one. The fields afterwards."""
-        return store.update_checkpoint(self._transport, self._home, fields, self._now(), self._keep).fields
+        return store.update_checkpoint(
+            self._transport, self._home, fields, self._now(), self._keep
+        ).fields
 
     def clear(self) -> bool:
-        """Deletes the checkpoint; whether there was one. Raises CheckpointError for another client's entity."""
+        """Deletes the checkpoint; whether there was one. Raises CheckpointError for another
+        client's entity.
+        """
         with self._transport.exclusive():
             entity = self._load()
             if entity is None:

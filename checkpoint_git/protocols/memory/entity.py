@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.protocols.memory.layout import ENTITY_TYPE
 
-_STANDARD = ("initiative", "milestone", "phase", "last_action", "next_action", "context_files", "timestamp")
+_STANDARD = (
+    "initiative",
+    "milestone",
+    "phase",
+    "last_action",
+    "next_action",
+    "context_files",
+    "timestamp",
+)
 KEYS = (*_STANDARD, "session_duration", "files_modified")
 OWNER = "repository"  # the field that says whose checkpoint it is
 FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -15,8 +23,9 @@ _SKEW = 60  # seconds that another machine's clock may be ahead
 
 
 class Observation(NamedTuple):
-    """text: as the graph has it. key: "" if the text is not a field. value: without blanks around it.
-    spelled: the key as the text has it, where that has capitals and the field has none; else "".
+    """text: as the graph has it. key: "" if the text is not a field. value: without blanks around
+    it. spelled: the key as the text has it, where that has capitals and the field has none; else
+    "".
     """
 
     text: str
@@ -32,7 +41,9 @@ def canonical_key(key: str) -> str:
 
 
 def parse(text: str) -> Observation:
-    """`key: value` is the same as `key:value`, split at the first colon; an address is not a field."""
+    """`key: value` is the same as `key:value`, split at the first colon; an address is not a
+    field.
+    """
     key, colon, value = text.partition(":")
     is_field = bool(colon) and FIELD.fullmatch(key) and not value.startswith("//")
     if not is_field:
@@ -42,7 +53,9 @@ def parse(text: str) -> Observation:
 
 
 def read_stamp(text: str | None) -> tuple[int, str] | None:
-    """As read_instant; agents leave out the offset, its colon or the time too, and then it is UTC."""
+    """As read_instant; agents leave out the offset, its colon or the time too, and then it is
+    UTC.
+    """
     plain = re.sub(r"(?<=\d[+-]\d\d)(?=\d\d$)", ":", (text or "").strip().replace(" ", "T", 1))
     return read_instant(plain) or read_instant(f"{plain}Z") or read_instant(f"{plain}T00:00:00Z")
 
@@ -54,7 +67,9 @@ def write(key: str, value: str) -> str:
 
 def write_all(fields: Mapping[str, str]) -> list[str]:
     known = [key for key in KEYS if key in fields]
-    return [write(key, fields[key]) for key in [*known, *(key for key in fields if key not in KEYS)]]
+    return [
+        write(key, fields[key]) for key in [*known, *(key for key in fields if key not in KEYS)]
+    ]
 
 
 def group(texts: Iterable[str]) -> dict[str, list[str]]:
@@ -67,7 +82,9 @@ def group(texts: Iterable[str]) -> dict[str, list[str]]:
 
 def join_files(paths: Iterable[str]) -> str:
     # Paths in one value, with commas; a comma or line end in a path is percent-encoded
-    return ",".join(re.sub(r"[%,\r\n]", lambda found: f"%{ord(found[0]):02X}", path) for path in paths)
+    return ",".join(
+        re.sub(r"[%,\r\n]", lambda found: f"%{ord(found[0]):02X}", path) for path in paths
+    )
 
 
 class Entity(NamedTuple):
@@ -79,9 +96,9 @@ class Entity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """fields: one value a key. several: the values of each known key that has more than one. loose: no fields.
-    state: "good", "interrupted" (several), "corrupted" (without an initiative) or "foreign". spelled: the known keys
-    that have capitals, as they are written.
+    """fields: one value a key. several: the values of each known key that has more than one. loose:
+    no fields. state: "good", "interrupted" (several), "corrupted" (without an initiative) or
+    "foreign". spelled: the known keys that have capitals, as they are written.
     """
 
     fields: dict[str, str]
@@ -95,7 +112,9 @@ def read_entity(entity: Entity) -> Reading:
     """Of several values the last counts, of several timestamps the newest."""
     values = group(entity.observations)
     fields = {key: found[-1] for key, found in values.items()}
-    instants = [(read_stamp(value), at, value) for at, value in enumerate(values.get("timestamp", ()))]
+    instants = [
+        (read_stamp(value), at, value) for at, value in enumerate(values.get("timestamp", ()))
+    ]
     if known := [(instant, at, value) for instant, at, value in instants if instant]:
         fields["timestamp"] = max(known)[2]
     several = {key: found for key, found in values.items() if len(found) > 1 and key in KEYS}
@@ -108,21 +127,26 @@ def read_entity(entity: Entity) -> Reading:
         state = "interrupted"
     observations = [parse(text) for text in entity.observations]
     loose = [observation.text for observation in observations if not observation.key]
-    spelled = dict.fromkeys(observation.spelled for observation in observations if observation.spelled)
+    spelled = dict.fromkeys(
+        observation.spelled for observation in observations if observation.spelled
+    )
     return Reading(fields, several, loose, state, list(spelled))
 
 
 class Steps(NamedTuple):
-    """The calls of an update, in this order. leftovers: what an update that was cut off did not delete."""
+    """The calls of an update, in this order. leftovers: what an update that was cut off did not
+    delete.
+    """
 
     leftovers: Sequence[str] = ()
     add: Sequence[str] = ()
     delete: Sequence[str] = ()
 
 
-# An observation is a text `key:value`. An update is two calls: new values are added, then the old ones deleted. A
-# process that is killed between them leaves both, and an agent that only adds observations leaves all. What was added
-# last then counts, and the next update deletes the rest before it adds anything.
+# An observation is a text `key:value`. An update is two calls: new values are added, then the old
+# ones deleted. A process that is killed between them leaves both, and an agent that only adds
+# observations leaves all. What was added last then counts, and the next update deletes the rest
+# before it adds anything.
 def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
     """How fields get their new values; None removes a field. Observations that are not fields stay.
 
@@ -130,37 +154,58 @@ def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
     """
     fields = read_entity(entity).fields
     observations = [parse(text) for text in entity.observations]
-    leftovers = [each for each in observations if each.key in (*KEYS, *changes) and each.value != fields[each.key]]
+    leftovers = [
+        each
+        for each in observations
+        if each.key in (*KEYS, *changes) and each.value != fields[each.key]
+    ]
     wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
-    # The server ignores an observation that is there already: after A, B, A the last one would be B. So what counts is
-    # that the others are deleted, not the order.
-    add = [write(key, value) for key, value in wanted.items() if value is not None and fields.get(key) != value]
+    # The server ignores an observation that is there already: after A, B, A the last one would be
+    # B. So what counts is that the others are deleted, not the order.
+    add = [
+        write(key, value)
+        for key, value in wanted.items()
+        if value is not None and fields.get(key) != value
+    ]
     old = [each for each in observations if each.key in wanted and each.value != wanted[each.key]]
     rewritten, respelled = _plan_spelling(observations, (*old, *leftovers))
     delete = [each.text for each in old if each not in leftovers]
     return Steps([each.text for each in leftovers], [*add, *rewritten], [*delete, *respelled])
 
 
-def _plan_spelling(observations: Sequence[Observation], gone: Sequence[Observation]) -> tuple[list[str], list[str]]:
+def _plan_spelling(
+    observations: Sequence[Observation], gone: Sequence[Observation]
+) -> tuple[list[str], list[str]]:
     """Return what puts keys with capitals in lower case: the texts to add, and those to delete.
 
     gone: what the update deletes anyway.
     """
     usual = {(found.key, found.value) for found in observations if not found.spelled}
     respelled = [found for found in observations if found.spelled and found not in gone]
-    add = {write(found.key, found.value): None for found in respelled if (found.key, found.value) not in usual}
+    add = {
+        write(found.key, found.value): None
+        for found in respelled
+        if (found.key, found.value) not in usual
+    }
     return list(add), [found.text for found in respelled]
 
 
 def next_stamp(before: str, now: int) -> str:
-    # Later than the timestamp before, by thousandths within one second, so that a cut-off update shows
+    # Later than the timestamp before, by thousandths within one second, so that a cut-off update
+    # shows
     seconds, fraction = read_stamp(before) or (0, "")
     if not now <= seconds <= now + _SKEW:  # one far ahead is a wrong clock, and not followed
         return write_instant(now)
     thousandths = int(f"{fraction}000"[:3]) + 1
-    return f"{write_instant(seconds)[:-1]}.{thousandths:03d}Z" if thousandths < 1000 else write_instant(seconds + 1)
+    return (
+        f"{write_instant(seconds)[:-1]}.{thousandths:03d}Z"
+        if thousandths < 1000
+        else write_instant(seconds + 1)
+    )
 
 
 def holds(entity: Entity, wanted: Mapping[str, str | None]) -> bool:
     values = group(entity.observations)
-    return all(values.get(key, []) == ([] if value is None else [value]) for key, value in wanted.items())
+    return all(
+        values.get(key, []) == ([] if value is None else [value]) for key, value in wanted.items()
+    )

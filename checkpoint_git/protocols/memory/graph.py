@@ -1,4 +1,6 @@
-"""Which graph the verbs work on and how it is opened; questions and backups before something is deleted."""
+"""Which graph the verbs work on and how it is opened; questions and backups before something is
+deleted.
+"""
 
 import argparse
 import json
@@ -36,7 +38,8 @@ from checkpoint_git.protocols.memory.summary import NOTE
 from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
 
 _LONGEST = 600
-_HOME = "checkpoint/memory-home"  # in the git directory: where that was, and what the repository was called there
+# in the git directory: where that was, and what the repository was called there
+_HOME = "checkpoint/memory-home"
 _KEPT_MARKS = 8
 SETUP = join_hints(
     command("checkpoint", "memory", "setup", more=" installs one and asks first"),
@@ -45,7 +48,9 @@ SETUP = join_hints(
 
 
 class GraphSettings(NamedTuple):
-    """What git's configuration says, "" where unset. timeout: seconds, to start and for each answer."""
+    """What git's configuration says, "" where unset. timeout: seconds, to start and for each
+    answer.
+    """
 
     command: str
     file: str
@@ -56,7 +61,11 @@ class GraphSettings(NamedTuple):
 def read_settings(cwd: str, entity: str | None = None) -> GraphSettings:
     found = read_all_settings(cwd, os.environ)
     name = entity if entity is not None else find_setting(found, MEMORY_ENTITY)
-    home = layout.Home(layout.check_entity_name(name)) if name or entity is not None else find_home(cwd)
+    home = (
+        layout.Home(layout.check_entity_name(name))
+        if name or entity is not None
+        else find_home(cwd)
+    )
     command = find_setting(found, MEMORY_COMMAND).strip()
     return GraphSettings(command, find_setting(found, MEMORY_FILE), home, _read_timeout(found))
 
@@ -80,15 +89,24 @@ def find_home(cwd: str) -> layout.Home:
     repository = find_repository(cwd)
     if repository is None:
         return layout.Home("")
-    remote = run_git(["config", "remote.origin.url"], cwd, check=False).out.decode("utf-8", "replace")
+    remote = run_git(["config", "remote.origin.url"], cwd, check=False).out.decode(
+        "utf-8", "replace"
+    )
     folder = find_common_dir(repository[1])
     *marks, own = layout.mark_repository(remote, folder)
     path, by_folder = os.path.join(folder, _HOME), [own]
     known = read_state(path)
     match known:
-        # a repository that was moved is the same one; where its folder is still there, this is a copy
-        case {"folder": str(before), "marks": [*old]} if before == folder or not os.path.lexists(before):
-            by_folder += [one for one in old if isinstance(one, str) and one != own and layout.MARK.fullmatch(one)]
+        # a repository that was moved is the same one; where its folder is still there, this is a
+        # copy
+        case {"folder": str(before), "marks": [*old]} if before == folder or not os.path.lexists(
+            before
+        ):
+            by_folder += [
+                one
+                for one in old
+                if isinstance(one, str) and one != own and layout.MARK.fullmatch(one)
+            ]
     value = {"folder": folder, "marks": by_folder[:_KEPT_MARKS]}
     if known != value:
         write_state(path, value)
@@ -103,7 +121,9 @@ def find_graph(settings: GraphSettings, env: Mapping[str, str]) -> str:
 
 @contextmanager
 def open_graph(settings: GraphSettings, cwd: str, env: Mapping[str, str]) -> Iterator[Transport]:
-    """Start the configured server, for the length of a `with` block. Raise UnavailableError where none answers."""
+    """Start the configured server, for the length of a `with` block. Raise UnavailableError where
+    none answers.
+    """
     from checkpoint_git.protocols.memory.transports.stdio import open_server
 
     if not settings.command:
@@ -117,7 +137,9 @@ def open_graph(settings: GraphSettings, cwd: str, env: Mapping[str, str]) -> Ite
 
 
 @contextmanager
-def open_checkpoint(args: argparse.Namespace, invocation: Invocation) -> Iterator[tuple[Transport, layout.Home]]:
+def open_checkpoint(
+    args: argparse.Namespace, invocation: Invocation
+) -> Iterator[tuple[Transport, layout.Home]]:
     settings = read_settings(invocation.cwd, args.entity)
     with open_graph(settings, invocation.cwd, invocation.env) as transport:
         yield transport, settings.home
@@ -128,7 +150,9 @@ def make_keep(invocation: Invocation) -> Keep:
 
 
 def remember(cwd: str, entity: Entity | None) -> None:
-    """Note what was read last, for `status` and `prime`, which start no server. None: there is no checkpoint."""
+    """Note what was read last, for `status` and `prime`, which start no server. None: there is no
+    checkpoint.
+    """
     path = shared_path(cwd, NOTE)
     fields = read_entity(entity).fields if entity else {}
     if entity is None or not fields:
@@ -143,7 +167,11 @@ def remember(cwd: str, entity: Entity | None) -> None:
 
 
 def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str:
-    value = {"type": "entity", **entity_json(entity), "relations": [dict(relation) for relation in entity.relations]}
+    value = {
+        "type": "entity",
+        **entity_json(entity),
+        "relations": [dict(relation) for relation in entity.relations],
+    }
     repository = find_repository(cwd)
     above = repository[1] if repository else layout.data_folder(env)
     copy = Copy("memory-checkpoint.json", json.dumps(value, indent=2).encode() + b"\n")
@@ -153,7 +181,13 @@ def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str
 def find_copy(copy: str, name: str, more: str = "") -> list[Finding]:
     """copy: the folder of a backup, "" for none."""
     hint = advise(
-        "to restore it", "checkpoint", "memory", "save", "--yes", "--fields", f"{copy}/memory-checkpoint.json"
+        "to restore it",
+        "checkpoint",
+        "memory",
+        "save",
+        "--yes",
+        "--fields",
+        f"{copy}/memory-checkpoint.json",
     )
     message = f"a copy of the replaced checkpoint was kept{more}"
     return [Finding("memory/backup", "warning", message, name, hint=hint)] if copy else []

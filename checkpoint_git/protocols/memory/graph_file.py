@@ -1,6 +1,7 @@
 """The file of a memory server's graph: reading it, and repairing it while no server runs.
 
-Only a server writes to its graph. A repair is the exception, since no server can read a damaged file.
+Only a server writes to its graph. A repair is the exception, since no server can read a damaged
+file.
 """
 
 import hashlib
@@ -29,7 +30,8 @@ _TEXTS = {  # the texts that a server needs of each kind of line
 }
 _DEPTH = 64  # of brackets in brackets; an entity's are two
 _BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[\[\]{}]')  # or a string, whose brackets do not count
-_WORD = re.compile(r"[^\s,\[\]\ufeff]")  # more than the punctuation between objects, or a byte order mark
+# more than the punctuation between objects, or a byte order mark
+_WORD = re.compile(r"[^\s,\[\]\ufeff]")
 _SERVER_PROGRAM = "mcp-server-memory"  # as npm links it
 
 
@@ -73,7 +75,8 @@ def check_graph_file(path: str) -> None:
         why = error.strerror or why
     message = f"the graph's file {escape_controls(path)} cannot be used: {why}"
     raise CheckpointError(
-        message, advise("name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH"))
+        message,
+        advise("name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH")),
     )
 
 
@@ -86,9 +89,13 @@ def read_lines(path: str) -> list[GraphLine]:
     if isinstance(data, OSError):
         message = f"{escape_controls(path)} could not be read: {data.strerror}"
         raise CheckpointError(
-            message, advise("name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH"))
+            message,
+            advise(
+                "name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH")
+            ),
         )
-    # No server reads UTF-16, as PowerShell writes it. The byte order mark stays: line 1 needs repair
+    # No server reads UTF-16, as PowerShell writes it. The byte order mark stays: line 1 needs
+    # repair
     utf_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
     text = data.decode(utf_16, "replace") if utf_16 else data.decode("utf-8", "surrogateescape")
     return [_read_line(line) for line in text.split("\n") if line.strip()]
@@ -103,7 +110,9 @@ def _read_line(text: str) -> GraphLine:
 
 
 class Repair(NamedTuple):
-    """lines: as a server can read them. faults: (a line's number, what is wrong). lost: lines left out."""
+    """lines: as a server can read them. faults: (a line's number, what is wrong). lost: lines left
+    out.
+    """
 
     lines: list[GraphLine]
     faults: list[tuple[int, str]]
@@ -131,7 +140,8 @@ class _RepairBuilder:
         self._faults: list[tuple[int, str]] = []
         self._lost = 0
         self._places: dict[str, int] = {}  # the name of an entity -> where its line is
-        self._texts: dict[int, dict[str, None]] = {}  # where a line is -> the texts of all entities with its name
+        # where a line is -> the texts of all entities with its name
+        self._texts: dict[int, dict[str, None]] = {}
 
     def add(self, number: int, line: GraphLine, *, was_split: bool = False) -> None:
         value, fault = _repair_value(line.value)
@@ -171,7 +181,8 @@ class _RepairBuilder:
 
 
 def _split_rows(rows: list[tuple[int, GraphLine]]) -> list[tuple[int, GraphLine]]:
-    """Return the objects in lines that are not JSON line by line, such as an array over several lines.
+    """Return the objects in lines that are not JSON line by line, such as an array over several
+    lines.
 
     All get the first line's number. Text without an object is a line without a value.
     """
@@ -193,7 +204,8 @@ def _split_rows(rows: list[tuple[int, GraphLine]]) -> list[tuple[int, GraphLine]
 
 def _read_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     """Return the object that begins there and its end; None for a broken or a too deep one."""
-    # The depth is bounded: of objects left open in one another, each would be read to the end of the text
+    # The depth is bounded: of objects left open in one another, each would be read to the end of
+    # the text
     depth = 0
     for mark in _BRACKET.finditer(text, start):
         if mark[0] in ("{", "["):
@@ -209,7 +221,9 @@ def _read_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
-    """Return the value as a server takes it, or None if it cannot be, and what was wrong with it."""
+    """Return the value as a server takes it, or None if it cannot be, and what was wrong with
+    it.
+    """
     if value is None:
         return None, "not JSON"
 
@@ -225,16 +239,20 @@ def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, 
         observations = [observations]
     elif all(isinstance(text, str) for text in observations):
         return value, ""
-    texts = [text if isinstance(text, str) else json.dumps(text) for text in observations if text is not None]
+    texts = [
+        text if isinstance(text, str) else json.dumps(text)
+        for text in observations
+        if text is not None
+    ]
     return {**value, "observations": texts}, "observations that are not texts"
 
 
 def find_servers(graph: str, command: Sequence[str]) -> list[int]:
     """Return the process ids of this user's memory servers that may use this graph.
 
-    command: of the configured server. A server opens its file at each call only, so it is known by its
-    program, and left out where its environment names another graph. Another user's server, or one on
-    another machine that shares the folder, is not seen.
+    command: of the configured server. A server opens its file at each call only, so it is known by
+    its program, and left out where its environment names another graph. Another user's server, or
+    one on another machine that shares the folder, is not seen.
     """
     servers = [process for process in read_own_commands() if _is_server(process.words, command)]
     return [process.number for process in servers if _may_use(process, graph)]
@@ -255,7 +273,9 @@ def _is_server(words: Sequence[str], command: Sequence[str]) -> bool:
         return False
     # At the end: an interpreter precedes a script
     last = words[-len(command) :]
-    return os.path.basename(last[0]) == os.path.basename(command[0]) and list(last[1:]) == list(command[1:])
+    return os.path.basename(last[0]) == os.path.basename(command[0]) and list(last[1:]) == list(
+        command[1:]
+    )
 
 
 def salvage(path: str, aside: str) -> Repair:
@@ -270,6 +290,7 @@ def salvage(path: str, aside: str) -> Repair:
 
 def _write_line(value: dict[str, Any]) -> GraphLine:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if re.search("[\ud800-\udc7f\udd00-\udfff]", text):  # halves of pairs: in JSON, but not in UTF-8
+    # halves of pairs: in JSON, but not in UTF-8
+    if re.search("[\ud800-\udc7f\udd00-\udfff]", text):
         text = json.dumps(value, separators=(",", ":"))
     return GraphLine(text, value)

@@ -1,4 +1,6 @@
-"""A save in the background: git's hook starts one after a commit, an agent's after a turn, where that is set."""
+"""A save in the background: git's hook starts one after a commit, an agent's after a turn, where
+that is set.
+"""
 
 import os
 import subprocess
@@ -19,9 +21,21 @@ def after_commit(cwd: str, env: Mapping[str, str]) -> None:
 
 
 def start_save(occasion: str, cwd: str, env: Mapping[str, str]) -> None:
-    # In a session of its own: a hook holds nobody up. The log is a new file, which no earlier save writes into
+    # In a session of its own: a hook holds nobody up. The log is a new file, which no earlier save
+    # writes into
     log = shared_path(cwd, LOG)
-    words = [sys.executable, "-E", "-P", "-m", "checkpoint_git", "memory", "save", "--on", occasion, "--strict"]
+    words = [
+        sys.executable,
+        "-E",
+        "-P",
+        "-m",
+        "checkpoint_git",
+        "memory",
+        "save",
+        "--on",
+        occasion,
+        "--strict",
+    ]
     with suppress(OSError):
         os.makedirs(os.path.dirname(log), exist_ok=True)
         remove_quietly(log)
@@ -35,4 +49,5 @@ def start_save(occasion: str, cwd: str, env: Mapping[str, str]) -> None:
                 stderr=output,
                 start_new_session=True,
             )
-            output.write(f"{save.pid} {occasion}\n".encode())  # before what it says itself, since Python starts late
+            # before what it says itself, since Python starts late
+            output.write(f"{save.pid} {occasion}\n".encode())

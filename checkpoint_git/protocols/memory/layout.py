@@ -1,4 +1,6 @@
-"""How an initiative checkpoint is named, and the folders and commands that belong to it. It touches no file."""
+"""How an initiative checkpoint is named, and the folders and commands that belong to it. It touches
+no file.
+"""
 
 import hashlib
 import os
@@ -20,7 +22,9 @@ FILE_VARIABLE = "MEMORY_FILE_PATH"
 SERVER_FILE = "server-memory/dist/index.js"
 MARK = re.compile(r"[\w.-]{1,40}-[0-9a-f]{8}", re.ASCII)  # of a repository
 _LONGEST_NAME = 200
-_COMMAND_HINT = advise("for example", "git", "config", "checkpoint.memoryCommand", "node /path/to/index.js")
+_COMMAND_HINT = advise(
+    "for example", "git", "config", "checkpoint.memoryCommand", "node /path/to/index.js"
+)
 
 
 def check_entity_name(name: str) -> str:
@@ -34,8 +38,8 @@ def check_entity_name(name: str) -> str:
 
 
 class Home(NamedTuple):
-    """Which checkpoint is meant. name: "" for the repository's own. marks: what this repository is called in a graph,
-    the first one is written; () outside git, and where a name was given.
+    """Which checkpoint is meant. name: "" for the repository's own. marks: what this repository is
+    called in a graph, the first one is written; () outside git, and where a name was given.
     """
 
     name: str
@@ -47,7 +51,9 @@ class Home(NamedTuple):
 
 
 def mark_repository(remote: str, folder: str) -> tuple[str, ...]:
-    """By its remote's address, which all clones have in common, and by its folder. remote: "" for none."""
+    """By its remote's address, which all clones have in common, and by its folder. remote: "" for
+    none.
+    """
     address = re.sub(r"^(\w[\w+.-]*://)?([^/@]*@)?", "", remote.strip()).replace(":", "/")
     address = address.rstrip("/").removesuffix(".git")
     named = [address] if address and not address.startswith(".") else []
@@ -68,11 +74,15 @@ class Server(NamedTuple):
 
 
 def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
-    """A server from its setting, NAME=value in front. graph: that of its file, or "". Raises CheckpointError."""
+    """A server from its setting, NAME=value in front. graph: that of its file, or "". Raises
+    CheckpointError.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise CheckpointError(f"checkpoint.memoryCommand cannot be split into words: {error}", _COMMAND_HINT) from None
+        raise CheckpointError(
+            f"checkpoint.memoryCommand cannot be split into words: {error}", _COMMAND_HINT
+        ) from None
     added: dict[str, str] = {}
     while words:
         name, equals, value = words[0].partition("=")
@@ -102,7 +112,9 @@ def check_graph_path(path: str) -> str:
     """The path itself, normalised; "" for none. Raises CheckpointError if it is not absolute."""
     if path and not os.path.isabs(path):
         message = f"the graph's file is a relative path: {escape_controls(shorten(path, 200))}"
-        raise CheckpointError(message, "give an absolute path: a server resolves a relative one in its own folder")
+        raise CheckpointError(
+            message, "give an absolute path: a server resolves a relative one in its own folder"
+        )
     return os.path.normpath(path) if path else ""
 
 
@@ -116,7 +128,11 @@ def data_folder(env: Mapping[str, str]) -> str:
 
 def _base(env: Mapping[str, str], variable: str, below_home: str) -> str:
     named = env.get(variable, "")
-    return named if os.path.isabs(named) else os.path.join(env.get("HOME") or os.path.expanduser("~"), below_home)
+    return (
+        named
+        if os.path.isabs(named)
+        else os.path.join(env.get("HOME") or os.path.expanduser("~"), below_home)
+    )
 
 
 def server_script(folder: str) -> str:

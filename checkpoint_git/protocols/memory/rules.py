@@ -13,7 +13,9 @@ _AHEAD = 5 * 60  # seconds that two machines' clocks may differ by
 _SHOWN = 80
 _NAME_IT = join_hints(
     command("checkpoint", "memory", "update", Word(("initiative=", Blank("name", "NAME")))),
-    advise("or start a new one", "checkpoint", "memory", "save", "--initiative", Blank("name", "NAME")),
+    advise(
+        "or start a new one", "checkpoint", "memory", "save", "--initiative", Blank("name", "NAME")
+    ),
 )
 
 
@@ -22,18 +24,28 @@ def check(entity: Entity, now: int) -> list[Finding]:
     if reading.state == "foreign":
         kind = shorten(entity.entity_type, _SHOWN)
         message = f'the entity "{entity.name}" is another client\'s: its type is "{kind}"'
-        hint = advise("choose another name", "git", "config", "checkpoint.memoryEntity", Blank("name", "NAME"))
+        hint = advise(
+            "choose another name", "git", "config", "checkpoint.memoryEntity", Blank("name", "NAME")
+        )
         return [Finding("memory/foreign-entity", "error", message, entity.name, hint=hint)]
     return [*_check_fields(entity.name, reading), *_check_age(entity.name, reading, now)]
 
 
 def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
     if not reading.fields.get("initiative"):
-        yield Finding("memory/no-initiative", "error", "the checkpoint names no initiative", name, hint=_NAME_IT)
+        yield Finding(
+            "memory/no-initiative",
+            "error",
+            "the checkpoint names no initiative",
+            name,
+            hint=_NAME_IT,
+        )
     if reading.spelled:
         keys = ", ".join(shorten(key, _SHOWN) for key in reading.spelled)
         message = f"keys with capitals are read in lower case: {keys}"
-        hint = command("checkpoint", "memory", "load", "--continue", more=" writes them so, as every save does")
+        hint = command(
+            "checkpoint", "memory", "load", "--continue", more=" writes them so, as every save does"
+        )
         yield Finding("memory/key-case", "warning", message, name, hint=hint)
     for key, values in reading.several.items():
         shown = " | ".join(shorten(value, _SHOWN) for value in values)
@@ -41,7 +53,9 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
         if key == "timestamp":
             why = "an update was interrupted, or the client never deletes old values"
             message = f'{why}: the newest timestamp counts, "{counts}"'
-            hint = advise("to keep one value of each field", "checkpoint", "memory", "load", "--continue")
+            hint = advise(
+                "to keep one value of each field", "checkpoint", "memory", "load", "--continue"
+            )
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)
         else:
             message = f'{key} has several values: {shown}; "{counts}" was added last and counts'
@@ -64,5 +78,9 @@ def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
         hint = advise("a fresh start may be better", "checkpoint", "memory", "load", "--fresh")
         yield Finding("memory/outdated", "warning", message, name, hint=hint)
     elif age < -_AHEAD:
-        message = f"the checkpoint's time is ahead of this machine's clock: {reading.fields['timestamp']}"
-        yield Finding("memory/ahead", "warning", message, name, hint="check the clock of this machine")
+        message = (
+            f"the checkpoint's time is ahead of this machine's clock: {reading.fields['timestamp']}"
+        )
+        yield Finding(
+            "memory/ahead", "warning", message, name, hint="check the clock of this machine"
+        )

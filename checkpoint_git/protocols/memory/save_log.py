@@ -1,4 +1,6 @@
-"""The last save in the background: a file in the git directory, which exists while it runs or has failed."""
+"""The last save in the background: a file in the git directory, which exists while it runs or has
+failed.
+"""
 
 import os
 from typing import NamedTuple
@@ -12,7 +14,9 @@ LOG = "checkpoint/memory-save.log"
 
 
 class SaveLog(NamedTuple):
-    """Of a save in the background: process, occasion, and why it failed, "" if it did not or goes on."""
+    """Of a save in the background: process, occasion, and why it failed, "" if it did not or goes
+    on.
+    """
 
     process: str = ""
     occasion: str = ""
@@ -20,9 +24,13 @@ class SaveLog(NamedTuple):
 
 
 def read_log(cwd: str) -> SaveLog:
-    head, _, why = read_start(shared_path(cwd, LOG), 4096).decode("utf-8", "replace").partition("\n")
+    head, _, why = (
+        read_start(shared_path(cwd, LOG), 4096).decode("utf-8", "replace").partition("\n")
+    )
     process, _, occasion = head.partition(" ")
-    return SaveLog(process, occasion, why.strip() or ("it was cut off" if has_ended(process) else ""))
+    return SaveLog(
+        process, occasion, why.strip() or ("it was cut off" if has_ended(process) else "")
+    )
 
 
 def clear_log(cwd: str) -> None:

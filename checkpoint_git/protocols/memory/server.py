@@ -1,4 +1,6 @@
-"""`checkpoint memory doctor` and `setup`: a server that works, a graph that can be read, or what to do about it."""
+"""`checkpoint memory doctor` and `setup`: a server that works, a graph that can be read, or what to
+do about it.
+"""
 
 import argparse
 import os
@@ -19,9 +21,21 @@ from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.graph_file import find_servers, graph_lock, plan_repair, read_lines, salvage
+from checkpoint_git.protocols.memory.graph_file import (
+    find_servers,
+    graph_lock,
+    plan_repair,
+    read_lines,
+    salvage,
+)
 from checkpoint_git.protocols.memory.save_log import read_log
-from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, Transport, UnavailableError
+from checkpoint_git.protocols.memory.transports import (
+    BROKEN_HINT,
+    TOOLS,
+    GraphError,
+    Transport,
+    UnavailableError,
+)
 
 _INSTALL_TIMEOUT = 300.0  # seconds
 _PACKAGE = f"{layout.SERVER_PACKAGE}@{layout.SERVER_VERSION}"
@@ -32,7 +46,11 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         nothing = Line("nothing to fix: the graph's file is missing, unknown or sound", "good")
         return repair_graph(args, invocation) or Outcome({"entity": args.entity}, [nothing])
     settings = graph.read_settings(invocation.cwd, args.entity)
-    data: dict[str, Any] = {"entity": settings.home.name or layout.ENTITY, "available": False, "proved": False}
+    data: dict[str, Any] = {
+        "entity": settings.home.name or layout.ENTITY,
+        "available": False,
+        "proved": False,
+    }
     findings = list(_examine(settings, invocation, data))
     log = read_log(invocation.cwd)
     if log.why:
@@ -49,9 +67,13 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, lines, findings, None if has_errors(findings) else 0)
 
 
-def _examine(settings: graph.GraphSettings, invocation: Invocation, data: dict[str, Any]) -> Iterator[Finding]:
+def _examine(
+    settings: graph.GraphSettings, invocation: Invocation, data: dict[str, Any]
+) -> Iterator[Finding]:
     if not settings.command:
-        yield Finding("memory/not-configured", "error", "no memory server is configured", hint=graph.SETUP)
+        yield Finding(
+            "memory/not-configured", "error", "no memory server is configured", hint=graph.SETUP
+        )
         return
     path = data["graph"] = graph.find_graph(settings, invocation.env)
     lines = read_lines(path) if path else []
@@ -78,7 +100,9 @@ def _examine(settings: graph.GraphSettings, invocation: Invocation, data: dict[s
         yield Finding("memory/graph-broken", "error", error.message, path, hint=error.hint)
 
 
-def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: dict[str, Any]) -> Iterator[Finding]:
+def _try(
+    transport: Transport, home: layout.Home, invocation: Invocation, data: dict[str, Any]
+) -> Iterator[Finding]:
     data["server"] = getattr(transport, "server", "")
     missing = [tool for tool in TOOLS if tool not in getattr(transport, "tools", TOOLS)]
     if missing:
@@ -96,7 +120,9 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
     probe = f"checkpoint-git-probe-{os.urandom(6).hex()}"
     try:
         with transport.exclusive():  # what a save does, under a name of its own
-            transport.create_entities([Entity(probe, layout.ENTITY_TYPE, ("initiative:probe", "phase:a"))])
+            transport.create_entities(
+                [Entity(probe, layout.ENTITY_TYPE, ("initiative:probe", "phase:a"))]
+            )
             store.write_fields(transport, probe, {"phase": "b"})
             store.write_fields(transport, probe, {"phase": "a"})
             store.remove_entity(transport, probe)
@@ -104,13 +130,17 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
     except UnavailableError:
         raise
     except CheckpointError as error:
-        yield Finding("memory/not-proved", "error", f"a trial write failed: {error.message}", hint=error.hint)
+        yield Finding(
+            "memory/not-proved", "error", f"a trial write failed: {error.message}", hint=error.hint
+        )
 
 
 def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | None:
-    """Move a broken graph aside and keep its readable lines, after asking. Return None if the file is sound.
+    """Move a broken graph aside and keep its readable lines, after asking. Return None if the file
+    is sound.
 
-    Raise CheckpointError if a server runs: it may have read the file already, and write over the repaired one.
+    Raise CheckpointError if a server runs: it may have read the file already, and write over the
+    repaired one.
     """
     settings = graph.read_settings(invocation.cwd, args.entity)
     path = graph.find_graph(settings, invocation.env)
@@ -130,8 +160,12 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | 
     with graph_lock(path, layout.cache_folder(invocation.env))():
         plan = salvage(path, aside)
     kept = len(plan.lines)
-    message = f"the graph's file was repaired: {count}, {plan.lost} dropped, {plural(kept, 'line')} kept"
-    finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the file as it was: {aside}")
+    message = (
+        f"the graph's file was repaired: {count}, {plan.lost} dropped, {plural(kept, 'line')} kept"
+    )
+    finding = Finding(
+        "memory/graph-broken", "warning", message, path, hint=f"the file as it was: {aside}"
+    )
     return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
 
 
@@ -142,7 +176,9 @@ def _check_stopped(path: str, settings: graph.GraphSettings, invocation: Invocat
     running = find_servers(path, command)
     if running:
         shown = ", ".join(str(number) for number in running[:5])
-        message = f"a memory server that may use {escape_controls(path)} is running (process {shown})"
+        message = (
+            f"a memory server that may use {escape_controls(path)} is running (process {shown})"
+        )
         hint = join_hints(
             "close the agents that use it, or end the process",
             advise("then", "checkpoint", "memory", "doctor", "--fix"),
@@ -156,10 +192,14 @@ def nothing_changed(name: str) -> Outcome:
 
 def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not args.everywhere and find_repository(invocation.cwd) is None:
-        raise CheckpointError("this is not a git repository, so settings cannot be stored", "or: --global")
+        raise CheckpointError(
+            "this is not a git repository, so settings cannot be stored", "or: --global"
+        )
     node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
     folder = os.path.join(layout.cache_folder(invocation.env), "memory-server")
-    path = layout.check_graph_path(args.file or "") or os.path.join(layout.data_folder(invocation.env), "memory.jsonl")
+    path = layout.check_graph_path(args.file or "") or os.path.join(
+        layout.data_folder(invocation.env), "memory.jsonl"
+    )
     question = f"install {_PACKAGE} with npm into {folder}, and keep the graph in {path}?"
     if not graph.is_confirmed(question, invocation, yes=args.yes):
         return Outcome({"available": False, "installed": False}, [Line("nothing was changed")])
@@ -168,7 +208,9 @@ def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not os.path.isfile(script):
         raise CheckpointError(f"npm succeeded, but {script} is missing", "look into the folder")
     where = "--global" if args.everywhere else "--local"
-    run_git(["config", where, "checkpoint.memoryCommand", shlex.join([node, script])], invocation.cwd)
+    run_git(
+        ["config", where, "checkpoint.memoryCommand", shlex.join([node, script])], invocation.cwd
+    )
     run_git(["config", where, "checkpoint.memoryFile", path], invocation.cwd)
     args.fix = False
     found = doctor(args, invocation)
@@ -185,17 +227,41 @@ def _find_program(name: str, invocation: Invocation) -> str:
 
 def _install(npm: str, folder: str, invocation: Invocation) -> None:
     atomic.make_folder(folder)
-    words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, _PACKAGE]
+    words = [
+        npm,
+        "install",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        folder,
+        _PACKAGE,
+    ]
     env = clean_env(invocation.env)
     try:
         done = subprocess.run(
-            words, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=_INSTALL_TIMEOUT
+            words,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_INSTALL_TIMEOUT,
         )
     except subprocess.TimeoutExpired:
-        raise CheckpointError(f"npm did not finish within {_INSTALL_TIMEOUT:g} seconds", "check your network") from None
+        raise CheckpointError(
+            f"npm did not finish within {_INSTALL_TIMEOUT:g} seconds", "check your network"
+        ) from None
     except OSError as error:
         raise CheckpointError(f"npm could not be started: {error.strerror}", "check PATH") from None
     if done.returncode:
-        lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if " error " in f" {line} "]
-        reason = escape_controls(shorten(lines[-1] if lines else f"exit code {done.returncode}", 300))
-        raise CheckpointError(f"npm could not install the server: {reason}", "nothing was configured")
+        lines = [
+            line
+            for line in done.stderr.decode("utf-8", "replace").splitlines()
+            if " error " in f" {line} "
+        ]
+        reason = escape_controls(
+            shorten(lines[-1] if lines else f"exit code {done.returncode}", 300)
+        )
+        raise CheckpointError(
+            f"npm could not install the server: {reason}", "nothing was configured"
+        )

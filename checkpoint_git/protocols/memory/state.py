@@ -1,4 +1,6 @@
-"""Notes that memory keeps in the git directory: small JSON files. Losing one costs a question, never a checkpoint."""
+"""Notes that memory keeps in the git directory: small JSON files. Losing one costs a question,
+never a checkpoint.
+"""
 
 import os
 from contextlib import suppress
@@ -9,7 +11,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.read import read_plain
 
-_FORMER_HEADER = b"checkpoint-git cache "  # the first line that earlier versions wrote above the JSON
+_FORMER_HEADER = (
+    b"checkpoint-git cache "  # the first line that earlier versions wrote above the JSON
+)
 
 
 def read_state(path: str) -> Any:
@@ -24,7 +28,9 @@ def read_state(path: str) -> Any:
 
 
 def write_state(path: str, value: Any) -> None:
-    """Write a value, or keep what is there: a command that did its work does not fail for a note about it."""
+    """Write a value, or keep what is there: a command that did its work does not fail for a note
+    about it.
+    """
     import json  # prime only reads
 
     data = json.dumps(value, separators=(",", ":")).encode() + b"\n"

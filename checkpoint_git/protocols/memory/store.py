@@ -1,4 +1,6 @@
-"""Reading and changing the checkpoint's entity through a transport: every write is read back, or fails."""
+"""Reading and changing the checkpoint's entity through a transport: every write is read back, or
+fails.
+"""
 
 import time
 from collections.abc import Callable, Mapping
@@ -35,17 +37,27 @@ Keep = Callable[[Entity], str]  # makes a backup, returns its folder
 
 
 class OtherInitiativeError(CheckpointError):
-    """A checkpoint holds an initiative, and another one would take its place. question: whether it may."""
+    """A checkpoint holds an initiative, and another one would take its place. question: whether it
+    may.
+    """
 
-    def __init__(self, name: str, before: str, after: str, what: str = "Keep a copy and start") -> None:
+    def __init__(
+        self, name: str, before: str, after: str, what: str = "Keep a copy and start"
+    ) -> None:
         before, after = (escape_controls(shorten(text, 80)) for text in (before, after))
-        self.question = f'the checkpoint {name} is about the initiative "{before}". {what} "{after}"?'
-        super().__init__(f'the checkpoint {name} is about another initiative, "{before}"', "clear or archive it first")
+        self.question = (
+            f'the checkpoint {name} is about the initiative "{before}". {what} "{after}"?'
+        )
+        super().__init__(
+            f'the checkpoint {name} is about another initiative, "{before}"',
+            "clear or archive it first",
+        )
 
 
 class Saved(NamedTuple):
-    """entity: as it was found in the graph after the write. created: it was not there before. changed: the fields that
-    were set or removed. copy: the folder of the backup of what was there, "" without. fresh: nothing of that was kept.
+    """entity: as it was found in the graph after the write. created: it was not there before.
+    changed: the fields that were set or removed. copy: the folder of the backup of what was there,
+    "" without. fresh: nothing of that was kept.
     """
 
     entity: Entity
@@ -59,8 +71,8 @@ class Saved(NamedTuple):
         return read_entity(self.entity).fields
 
 
-# Every repository finds the name of the protocol free, its own, or taken by another one, and then has
-# one of its own.
+# Every repository finds the name of the protocol free, its own, or taken by another one, and then
+# has one of its own.
 def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
     """Return the name of the repository's checkpoint.
 
@@ -98,7 +110,8 @@ def _find_name_of_clone(transport: Transport, home: Home) -> str:
 
 
 def load_entity(transport: Transport, name: str) -> Entity | None:
-    # One that is stored twice counts as one, and cannot be changed: a server changes the first and answers with both
+    # One that is stored twice counts as one, and cannot be changed: a server changes the first and
+    # answers with both
     found = [entity for entity in transport.open_nodes([name]) if entity.name == name]
     if not found:
         return None
@@ -117,8 +130,8 @@ def save_checkpoint(
 ) -> Saved:
     """Save a checkpoint, and return what was changed.
 
-    read_request: asked once no other process of ours writes. A corrupted checkpoint is started over,
-    after keep_copy; with replace also one of another initiative. Raises OtherInitiativeError,
+    read_request: asked once no other process of ours writes. A corrupted checkpoint is started
+    over, after keep_copy; with replace also one of another initiative. Raises OtherInitiativeError,
     CheckpointError, nothing changed.
     """
     with transport.exclusive():
@@ -180,9 +193,17 @@ def _start_over(
 
 
 def update_checkpoint(
-    transport: Transport, home: Home, given: Fields, now: int, keep_copy: Keep, *, rename: bool = False
+    transport: Transport,
+    home: Home,
+    given: Fields,
+    now: int,
+    keep_copy: Keep,
+    *,
+    rename: bool = False,
 ) -> Saved:
-    """rename: the initiative may get another name, its other fields stay. Raises as save_checkpoint does."""
+    """rename: the initiative may get another name, its other fields stay. Raises as save_checkpoint
+    does.
+    """
     given = _name_fields(given)
     check_fields({key: value for key, value in given.items() if value is not None})
     with transport.exclusive():
@@ -191,16 +212,31 @@ def update_checkpoint(
         if before is None:
             raise CheckpointError(
                 f'no checkpoint "{name}"',
-                command("checkpoint", "memory", "save", "--initiative", Blank("name", "NAME"), more=" creates one"),
+                command(
+                    "checkpoint",
+                    "memory",
+                    "save",
+                    "--initiative",
+                    Blank("name", "NAME"),
+                    more=" creates one",
+                ),
             )
         _check_single(before)
         reading, wanted = read_entity(before), given.get("initiative")
         if reading.state == "corrupted" and not wanted:
-            hint = advise("name it", "checkpoint", "memory", "update", Word(("initiative=", Blank("name", "NAME"))))
+            hint = advise(
+                "name it",
+                "checkpoint",
+                "memory",
+                "update",
+                Word(("initiative=", Blank("name", "NAME"))),
+            )
             raise CheckpointError(f'the checkpoint "{name}" names no initiative', hint)
         if unknown := [key for key in given if given[key] is None and key not in reading.fields]:
             there = f"there are: {', '.join(reading.fields)}"
-            raise CheckpointError(f'the checkpoint "{name}" has no field {escape_controls(unknown[0])}', there)
+            raise CheckpointError(
+                f'the checkpoint "{name}" has no field {escape_controls(unknown[0])}', there
+            )
         held = reading.fields.get("initiative")
         if wanted and held and held != wanted.strip() and not rename:
             raise OtherInitiativeError(name, held, wanted, "Rename it to")
@@ -216,11 +252,17 @@ def _check_single(entity: Entity | None) -> None:
 
 
 def _name_fields(given: Mapping[str, Text]) -> dict[str, Text]:
-    """Return the fields with known keys in lower case. Raises CheckpointError for one given twice."""
+    """Return the fields with known keys in lower case. Raises CheckpointError for one given
+    twice.
+    """
     named = {canonical_key(key): value for key, value in given.items()}
     if len(named) < len(given):
-        keys = ", ".join(escape_controls(shorten(key, 60)) for key in given if canonical_key(key) != key)
-        raise CheckpointError("a field is given twice", f"keep one of each: {keys} in lower case is a field, too")
+        keys = ", ".join(
+            escape_controls(shorten(key, 60)) for key in given if canonical_key(key) != key
+        )
+        raise CheckpointError(
+            "a field is given twice", f"keep one of each: {keys} in lower case is a field, too"
+        )
     return named
 
 
@@ -228,7 +270,9 @@ def check_fields(fields: Mapping[str, str]) -> None:
     for key, value in fields.items():
         shown = escape_controls(shorten(key, 60))
         if not FIELD.fullmatch(key):
-            raise CheckpointError(f'invalid field "{shown}"', "letters, digits, _ and -, and no digit first")
+            raise CheckpointError(
+                f'invalid field "{shown}"', "letters, digits, _ and -, and no digit first"
+            )
         if not value.strip():
             raise CheckpointError(
                 f"{shown} is empty",
@@ -241,24 +285,31 @@ def check_fields(fields: Mapping[str, str]) -> None:
                 ),
             )
         if len(value) > MAX_VALUE:
-            raise CheckpointError(f"{shown} has {len(value)} characters; {MAX_VALUE} is the limit", "shorten it")
+            raise CheckpointError(
+                f"{shown} has {len(value)} characters; {MAX_VALUE} is the limit", "shorten it"
+            )
         try:
             value.encode()
         except UnicodeEncodeError:
             raise CheckpointError(f"{shown} is not UTF-8 text", "give it in UTF-8") from None
 
 
-# The reference server (2026.8.31) acknowledges what a second writer then overwrites: of 20 entities created at once it
-# acknowledged 20 and stored 1. So only what is found in the graph afterwards, twice, counts.
+# The reference server (2026.8.31) acknowledges what a second writer then overwrites: of 20 entities
+# created at once it acknowledged 20 and stored 1. So only what is found in the graph afterwards,
+# twice, counts.
 def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
-    """Sets fields of an entity, or creates it; None removes a field. Raises CheckpointError where they do not stay."""
+    """Sets fields of an entity, or creates it; None removes a field. Raises CheckpointError where
+    they do not stay.
+    """
     created = False
     wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
     for _ in range(_TRIES):
         before = load_entity(transport, name)
         if before is None:
             texts = write_all({key: value for key, value in changes.items() if value is not None})
-            created |= transport.create_entities([Entity(name, ENTITY_TYPE, tuple(texts))]) == [name]
+            created |= transport.create_entities([Entity(name, ENTITY_TYPE, tuple(texts))]) == [
+                name
+            ]
         else:
             check_ours(before)
             if any(steps := plan_update(before, changes)):
@@ -277,7 +328,14 @@ def check_ours(entity: Entity) -> None:
     if read_entity(entity).state == "foreign":
         message = f'the entity "{entity.name}" is another client\'s: its type is not {ENTITY_TYPE}'
         raise CheckpointError(
-            message, advise("choose another name", "git", "config", "checkpoint.memoryEntity", Blank("name", "NAME"))
+            message,
+            advise(
+                "choose another name",
+                "git",
+                "config",
+                "checkpoint.memoryEntity",
+                Blank("name", "NAME"),
+            ),
         )
 
 
@@ -292,5 +350,7 @@ def remove_entity(transport: Transport, name: str) -> None:
 
 
 def _lost(name: str) -> CheckpointError:
-    message = f'the change to "{name}" is not in the graph: another client writes to it at the same time'
+    message = (
+        f'the change to "{name}" is not in the graph: another client writes to it at the same time'
+    )
     return CheckpointError(message, "nothing else was touched; run the same command again")

@@ -1,4 +1,6 @@
-"""What there is of an initiative in a project: one line, from what was last read. No server is started."""
+"""What there is of an initiative in a project: one line, from what was last read. No server is
+started.
+"""
 
 import os
 from collections.abc import Callable, Mapping
@@ -11,7 +13,8 @@ from checkpoint_git.disk.discover import Place, shared_path
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.memory.state import read_state
 
-NOTE = "checkpoint/memory-initiative"  # in the git directory that all work trees share: what was last read
+# in the git directory that all work trees share: what was last read
+NOTE = "checkpoint/memory-initiative"
 _OLD = 7 * 86_400
 
 
@@ -23,7 +26,11 @@ def summarize(question: Question) -> Summary:
     if question.reader == "completion":
         return Summary()
     found = read_state(shared_path(question.place.top, NOTE))
-    known = {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    known = (
+        {key: value for key, value in found.items() if isinstance(value, str)}
+        if isinstance(found, dict)
+        else {}
+    )
     if not known.get("initiative"):
         return Summary()
     at = ", ".join(known[key] for key in ("milestone", "phase") if known.get(key))
@@ -31,8 +38,13 @@ def summarize(question: Question) -> Summary:
     text += f"; next: {known['next_action']}" if known.get("next_action") else ""
     instant = read_instant(known.get("timestamp"))
     age = question.now - instant[0] if instant else 0
-    text = clean(text, 170) + (f" ({age_text(age)} old{', outdated' if age > _OLD else ''})" if age >= 60 else "")
-    from checkpoint_git.protocols.memory.save_log import read_log  # most projects have no initiative
+    text = clean(text, 170) + (
+        f" ({age_text(age)} old{', outdated' if age > _OLD else ''})" if age >= 60 else ""
+    )
+    # most projects have no initiative
+    from checkpoint_git.protocols.memory.save_log import (
+        read_log,
+    )
 
     failed = bool(read_log(question.place.top).why)
     hint = advise("to continue", "checkpoint", "memory", "load")
@@ -43,7 +55,9 @@ def summarize(question: Question) -> Summary:
 
 
 def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], bool]) -> None:
-    """Nothing later than the end of a turn happens in an idle session: that is when its state is saved."""
+    """Nothing later than the end of a turn happens in an idle session: that is when its state is
+    saved.
+    """
     try:
         saved = os.stat(shared_path(cwd, NOTE)).st_mtime_ns
     except OSError:  # no initiative is known

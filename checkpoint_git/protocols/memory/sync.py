@@ -1,4 +1,6 @@
-"""`checkpoint memory sync`: the checkpoint and WORKFLOW-STATUS.yaml brought together; the document wins."""
+"""`checkpoint memory sync`: the checkpoint and WORKFLOW-STATUS.yaml brought together; the document
+wins.
+"""
 
 import argparse
 import os
@@ -35,12 +37,17 @@ FIELDS: dict[str, Path] = {
     "context_files": ("resume", "context_files"),
 }
 _OTHER_SHAPE = ("workflow", "current_step", "steps")
-_SEPARATORS = {"last_action": "; ", "context_files": ","}  # of a list in the document, in the checkpoint's one text
+# of a list in the document, in the checkpoint's one text
+_SEPARATORS = {
+    "last_action": "; ",
+    "context_files": ",",
+}
 
 
 class GraphDifference(NamedTuple):
-    """ours, theirs: checkpoint's and document's value, "" for none. place: in the document, as a person writes it.
-    differs: both are set, and the one that goes is not just what both had. winner: whose value both will have.
+    """ours, theirs: checkpoint's and document's value, "" for none. place: in the document, as a
+    person writes it. differs: both are set, and the one that goes is not just what both had.
+    winner: whose value both will have.
     """
 
     field: str
@@ -83,7 +90,9 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
                 copy = keep(entity) if entity and _is_lossy(differences) else ""
                 now = invocation.now
                 is_new = not fields
-                written = _write_checkpoint(transport, home, for_checkpoint, now, keep, is_new=is_new)
+                written = _write_checkpoint(
+                    transport, home, for_checkpoint, now, keep, is_new=is_new
+                )
                 copy = written or copy
             if for_document:
                 _write_document(path, data, changed)
@@ -102,8 +111,16 @@ def _is_lossy(differences: Sequence[GraphDifference]) -> bool:
 def _describe(
     args: argparse.Namespace, path: str, differences: list[GraphDifference], copies: list[Finding]
 ) -> Outcome:
-    data = {"document": path, "dry_run": args.dry_run, "differences": [found._asdict() for found in differences]}
-    hint = "without --to-document the file wins" if args.to_document else "--to-document makes the checkpoint win"
+    data = {
+        "document": path,
+        "dry_run": args.dry_run,
+        "differences": [found._asdict() for found in differences],
+    }
+    hint = (
+        "without --to-document the file wins"
+        if args.to_document
+        else "--to-document makes the checkpoint win"
+    )
     texts = (str(found) for found in differences if found.differs)
     conflicts = [Finding("memory/sync-differs", "warning", text, path, hint=hint) for text in texts]
     lines: list[Block] = [Line(f"  {found}") for found in differences if not found.differs]
@@ -115,9 +132,15 @@ def _describe(
 
 
 def _is_other(
-    name: str, fields: Mapping[str, str], document: dict[str, Any], args: argparse.Namespace, invocation: Invocation
+    name: str,
+    fields: Mapping[str, str],
+    document: dict[str, Any],
+    args: argparse.Namespace,
+    invocation: Invocation,
 ) -> bool:
-    """Return whether the document has another initiative, and may replace the checkpoint. Raises CheckpointError."""
+    """Return whether the document has another initiative, and may replace the checkpoint. Raises
+    CheckpointError.
+    """
     before, after = fields.get("initiative", ""), _read_text(document, "initiative")
     if not (before and after) or before == after:
         return False
@@ -125,7 +148,9 @@ def _is_other(
     if args.to_document or args.dry_run:
         rename = ("checkpoint", "memory", "update", "--yes", f"initiative={after}")
         hint = advise("name that one's file; if it was renamed", *rename)
-        raise CheckpointError(f'{error.message}, and the file is about "{escape_controls(shorten(after, 80))}"', hint)
+        raise CheckpointError(
+            f'{error.message}, and the file is about "{escape_controls(shorten(after, 80))}"', hint
+        )
     if not graph.is_confirmed(error.question, invocation, yes=args.yes):
         raise error
     return True
@@ -135,25 +160,35 @@ def check_shape(document: Any, path: str) -> dict[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise CheckpointError(f"{path}: it is not a mapping", "its top level has active, sessions and resume")
-    if "active" not in document and (found := ", ".join(key for key in _OTHER_SHAPE if key in document)):
+        raise CheckpointError(
+            f"{path}: it is not a mapping", "its top level has active, sessions and resume"
+        )
+    if "active" not in document and (
+        found := ", ".join(key for key in _OTHER_SHAPE if key in document)
+    ):
         message = f"{path}: a status file of another kind: it has {found}, and no active"
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
     for field in FIELDS:
         try:
             _read_text(document, field)
         except TypeError:
-            raise CheckpointError(f"{path}: {_place(field)} has an unknown form", "write a text, or several") from None
+            raise CheckpointError(
+                f"{path}: {_place(field)} has an unknown form", "write a text, or several"
+            ) from None
     return document
 
 
 def compare(
-    fields: Mapping[str, str], document: Mapping[str, Any], base: Mapping[str, str], *, to_document: bool
+    fields: Mapping[str, str],
+    document: Mapping[str, Any],
+    base: Mapping[str, str],
+    *,
+    to_document: bool,
 ) -> list[GraphDifference]:
     """Return how checkpoint and document differ.
 
-    base: what both sides had after the last sync. The side that changed since wins; what one removed
-    stays removed.
+    base: what both sides had after the last sync. The side that changed since wins; what one
+    removed stays removed.
     """
     found = []
     for field in FIELDS:
@@ -201,9 +236,18 @@ def _is_same(field: str, text: str, other: str) -> bool:
 def agree(
     fields: Mapping[str, str], document: Mapping[str, Any], differences: Sequence[GraphDifference]
 ) -> dict[str, str]:
-    won = {found.field: found.ours if found.winner == "checkpoint" else found.theirs for found in differences}
-    texts = {field: (fields.get(field, "").strip(), _read_text(document, field)) for field in FIELDS}
-    same = {field: one for field, (one, two) in texts.items() if _normal(field, one) == _normal(field, two)}
+    won = {
+        found.field: found.ours if found.winner == "checkpoint" else found.theirs
+        for found in differences
+    }
+    texts = {
+        field: (fields.get(field, "").strip(), _read_text(document, field)) for field in FIELDS
+    }
+    same = {
+        field: one
+        for field, (one, two) in texts.items()
+        if _normal(field, one) == _normal(field, two)
+    }
     return won | {field: text for field, text in same.items() if text}
 
 
@@ -239,7 +283,9 @@ def _find(document: Mapping[str, Any], field: str) -> Any:
     return value
 
 
-def plan_document(document: Mapping[str, Any], differences: list[GraphDifference]) -> dict[Path, str | list[str]]:
+def plan_document(
+    document: Mapping[str, Any], differences: list[GraphDifference]
+) -> dict[Path, str | list[str]]:
     """The values that the document gets, by their paths. A list stays a list."""
     changes: dict[Path, str | list[str]] = {}
     for found in differences:
@@ -281,7 +327,14 @@ def _write_checkpoint(
         message = "no checkpoint exists, and the document names no initiative to begin one with"
         raise CheckpointError(
             message,
-            advise("set active.initiative, or", "checkpoint", "memory", "save", "--initiative", Blank("name", "NAME")),
+            advise(
+                "set active.initiative, or",
+                "checkpoint",
+                "memory",
+                "save",
+                "--initiative",
+                Blank("name", "NAME"),
+            ),
         )
     return store.save_checkpoint(
         transport, home, lambda: TriggerRequest("manual", fields), now, keep, replace=True
@@ -289,7 +342,9 @@ def _write_checkpoint(
 
 
 def _find_base(cwd: str, name: str, path: str) -> str:
-    """Return the file that says what both had after the last sync; "" outside git, where none is kept."""
+    """Return the file that says what both had after the last sync; "" outside git, where none is
+    kept.
+    """
     repository = find_repository(cwd)
     if not repository:
         return ""
@@ -306,18 +361,25 @@ def _read_base(file: str) -> dict[str, str]:
 
 
 def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
-    """What the document near by, if there is one that can be read, would replace in the checkpoint."""
+    """What the document near by, if there is one that can be read, would replace in the
+    checkpoint.
+    """
     with suppress(CheckpointError):
         path = _find_document(cwd, "")
         document = check_shape(_parse(path, _read_bytes(path))[1], path)
-        found = compare(fields, document, _read_base(_find_base(cwd, name, path)), to_document=False)
+        found = compare(
+            fields, document, _read_base(_find_base(cwd, name, path)), to_document=False
+        )
         shown, hint = (
             relative_path(path, cwd),
             advise("to take over the file's values", "checkpoint", "memory", "sync"),
         )
         newer = [one for one in found if one.winner == "document" and one.ours]
-        newer = [one for one in newer if one.field == "initiative"] or newer  # of another one nothing is mixed in
-        return [Finding("memory/sync-differs", "warning", str(one), shown, hint=hint) for one in newer]
+        # of another one nothing is mixed in
+        newer = [one for one in newer if one.field == "initiative"] or newer
+        return [
+            Finding("memory/sync-differs", "warning", str(one), shown, hint=hint) for one in newer
+        ]
     return []
 
 
@@ -325,19 +387,26 @@ def _find_document(cwd: str, named: str) -> str:
     if named:
         return os.path.join(cwd, named)
     repository = find_repository(cwd)
-    for folder in folders_upward(os.path.abspath(cwd), repository[0] if repository else os.path.abspath(cwd)):
+    for folder in folders_upward(
+        os.path.abspath(cwd), repository[0] if repository else os.path.abspath(cwd)
+    ):
         if os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
             return path
     message = f"no {STATUS_FILE} found in {escape_controls(cwd)} or above it"
-    raise CheckpointError(message, advise("name the file", "checkpoint", "memory", "sync", Blank("path", "PATH")))
+    raise CheckpointError(
+        message, advise("name the file", "checkpoint", "memory", "sync", Blank("path", "PATH"))
+    )
 
 
 def _read_bytes(path: str) -> bytes:
-    content = read_content(path, (find_repository(os.path.dirname(path)) or [os.path.dirname(path)])[0])
+    content = read_content(
+        path, (find_repository(os.path.dirname(path)) or [os.path.dirname(path)])[0]
+    )
     if isinstance(content, OSError):
         message = f"{escape_controls(path)} could not be read: {content.strerror}"
         raise CheckpointError(
-            message, advise("name the status file", "checkpoint", "memory", "sync", Blank("path", "PATH"))
+            message,
+            advise("name the status file", "checkpoint", "memory", "sync", Blank("path", "PATH")),
         )
     return content
 

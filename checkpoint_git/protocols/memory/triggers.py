@@ -1,4 +1,6 @@
-"""What a checkpoint holds, by the occasion that it is saved on. Pure: a table, and how a request becomes fields."""
+"""What a checkpoint holds, by the occasion that it is saved on. Pure: a table, and how a request
+becomes fields.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,8 +9,9 @@ from checkpoint_git.core.errors import CheckpointError
 
 
 class Trigger(NamedTuple):
-    """An occasion to save. needs: fields that must be there in the end. defaults: for fields that were not given.
-    fresh: needed fields that have to be given again, because an earlier checkpoint's value would be wrong now.
+    """An occasion to save. needs: fields that must be there in the end. defaults: for fields that
+    were not given. fresh: needed fields that have to be given again, because an earlier
+    checkpoint's value would be wrong now.
     """
 
     needs: tuple[str, ...]
@@ -27,7 +30,9 @@ TRIGGERS: dict[str, Trigger] = {
     "manual": Trigger(("initiative",)),
 }
 # Fields that only some occasions keep: on any other they are removed unless they are given again.
-_TRANSIENT: dict[str, tuple[str, ...]] = dict.fromkeys(("interrupted_action", "stopped_on"), ("idle", "manual"))
+_TRANSIENT: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("interrupted_action", "stopped_on"), ("idle", "manual")
+)
 _TRANSIENT |= dict.fromkeys(("session_duration", "files_modified"), ("manual",))
 # field -> what gives it, where that is not the option of its name
 _OPTIONS = {
@@ -46,7 +51,9 @@ class TriggerRequest(NamedTuple):
     interrupted: str = ""
 
 
-def plan_fields(request: TriggerRequest, before: Mapping[str, str], stamp: str) -> dict[str, str | None]:
+def plan_fields(
+    request: TriggerRequest, before: Mapping[str, str], stamp: str
+) -> dict[str, str | None]:
     """None removes a field. before: what the checkpoint holds now. Raises CheckpointError."""
     trigger = TRIGGERS[request.trigger]
     changes: dict[str, str | None] = dict(trigger.defaults)
@@ -55,10 +62,16 @@ def plan_fields(request: TriggerRequest, before: Mapping[str, str], stamp: str) 
     if request.interrupted:
         changes["interrupted_action"] = request.interrupted
         changes["next_action"] = f"Take up again: {request.interrupted}"
-    elif request.trigger == "idle" and (doing := before.get("next_action") or before.get("last_action")):
+    elif request.trigger == "idle" and (
+        doing := before.get("next_action") or before.get("last_action")
+    ):
         changes["interrupted_action"] = doing
     changes |= {**request.given, "timestamp": stamp}
-    missing = [key for key in trigger.needs if not (changes.get(key) or (key not in trigger.fresh and before.get(key)))]
+    missing = [
+        key
+        for key in trigger.needs
+        if not (changes.get(key) or (key not in trigger.fresh and before.get(key)))
+    ]
     if missing:
         options = [_OPTIONS.get(key, f"--{key.replace('_', '-')}") for key in missing]
         message = f"a checkpoint on {request.trigger} needs {', '.join(missing)}"

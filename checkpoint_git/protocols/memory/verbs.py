@@ -1,4 +1,6 @@
-"""`checkpoint memory`: the state of an initiative, kept in the graph of a memory server across sessions."""
+"""`checkpoint memory`: the state of an initiative, kept in the graph of a memory server across
+sessions.
+"""
 
 import argparse
 import os
@@ -19,12 +21,25 @@ from checkpoint_git.git.objects import diff_parents, find_commit
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
-from checkpoint_git.protocols.memory.entity import KEYS, OWNER, Entity, Reading, join_files, read_entity, read_stamp
+from checkpoint_git.protocols.memory.entity import (
+    KEYS,
+    OWNER,
+    Entity,
+    Reading,
+    join_files,
+    read_entity,
+    read_stamp,
+)
 from checkpoint_git.protocols.memory.layout import Home
 from checkpoint_git.protocols.memory.save_log import clear_log
 from checkpoint_git.protocols.memory.server import doctor, nothing_changed, repair_graph, setup
 from checkpoint_git.protocols.memory.sync import find_newer, sync
-from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
+from checkpoint_git.protocols.memory.transports import (
+    GraphError,
+    Transport,
+    UnavailableError,
+    read_entities,
+)
 from checkpoint_git.protocols.memory.triggers import TriggerRequest
 
 HELP = """\
@@ -185,7 +200,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="configure it for all your repositories",
     )
     add("--yes", action="store_true", help="do not ask")
-    add("--entity", metavar="ENTITY", help="the checkpoint's name (default: checkpoint.memoryEntity)")
+    add(
+        "--entity",
+        metavar="ENTITY",
+        help="the checkpoint's name (default: checkpoint.memoryEntity)",
+    )
     add("--strict", action="store_true", help="exit with 2 if no server answers")
 
 
@@ -211,10 +230,14 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     trigger, given = args.on or "manual", dict[str, str]()
     if args.from_skill:
         fields = open_exchange().read_fields(invocation.cwd, args.from_skill, invocation.now)
-        given.update((key, join_files(value) if isinstance(value, list) else value) for key, value in fields.items())
+        given.update(
+            (key, join_files(value) if isinstance(value, list) else value)
+            for key, value in fields.items()
+        )
     if args.commit and trigger != "commit":
         raise CheckpointError(
-            "--commit goes with --on commit", command("checkpoint", "memory", "save", "--on", "commit")
+            "--commit goes with --on commit",
+            command("checkpoint", "memory", "save", "--on", "commit"),
         )
     if trigger == "idle" and (position := _find_position(invocation.cwd)):
         given["stopped_on"] = position
@@ -223,7 +246,9 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
     def read_request() -> TriggerRequest:
         # of saves that wait for one another the last one writes what is the newest commit by then
-        found = read_commit_fields(invocation.cwd, args.commit or "HEAD") if trigger == "commit" else {}
+        found = (
+            read_commit_fields(invocation.cwd, args.commit or "HEAD") if trigger == "commit" else {}
+        )
         return TriggerRequest(trigger, {**found, **given}, *follows)
 
     keep = graph.make_keep(invocation)
@@ -235,7 +260,9 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return outcome._replace(data={**outcome.data, "trigger": trigger})
 
 
-def _confirm(write: Callable[[bool], store.Saved], args: argparse.Namespace, invocation: Invocation) -> store.Saved:
+def _confirm(
+    write: Callable[[bool], store.Saved], args: argparse.Namespace, invocation: Invocation
+) -> store.Saved:
     try:
         return write(args.yes)
     except store.OtherInitiativeError as error:
@@ -246,14 +273,21 @@ def _confirm(write: Callable[[bool], store.Saved], args: argparse.Namespace, inv
 
 def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     pairs = dict(_split(word) for word in args.words)
-    given: dict[str, str | None] = {key: value if value.strip() else None for key, value in pairs.items()}
+    given: dict[str, str | None] = {
+        key: value if value.strip() else None for key, value in pairs.items()
+    }
     given.update(_read_given(args, invocation))
     if not given:
         raise CheckpointError(
-            "update needs something to change", command("checkpoint", "memory", "update", "phase=review")
+            "update needs something to change",
+            command("checkpoint", "memory", "update", "phase=review"),
         )
-    if {"initiative", "timestamp"}.intersection(key for key, value in given.items() if value is None):
-        raise CheckpointError("initiative and timestamp cannot be removed", "give them another value")
+    if {"initiative", "timestamp"}.intersection(
+        key for key, value in given.items() if value is None
+    ):
+        raise CheckpointError(
+            "initiative and timestamp cannot be removed", "give them another value"
+        )
     keep = graph.make_keep(invocation)
     with graph.open_checkpoint(args, invocation) as (transport, home):
         write = partial(store.update_checkpoint, transport, home, given, invocation.now, keep)
@@ -265,8 +299,14 @@ def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
     commit_id = find_commit(cwd, commit)
     if not commit_id:
         shown = escape_controls(shorten(commit, 60))
-        raise CheckpointError(f'no commit "{shown}" in this repository', "make a commit first, or name one: --commit")
-    subject = run_git(["show", "-s", "--format=%s", commit_id], cwd).out.decode("utf-8", "replace").strip()
+        raise CheckpointError(
+            f'no commit "{shown}" in this repository', "make a commit first, or name one: --commit"
+        )
+    subject = (
+        run_git(["show", "-s", "--format=%s", commit_id], cwd)
+        .out.decode("utf-8", "replace")
+        .strip()
+    )
     changed = dict.fromkeys(change.path for change in diff_parents(cwd, [commit_id]))
     paths = [os.fsencode(path).decode("utf-8", "replace") for path in changed]
     fields = {
@@ -287,12 +327,17 @@ def _read_given(args: argparse.Namespace, invocation: Invocation) -> dict[str, s
 def _split(word: str) -> tuple[str, str]:
     key, equals, value = word.partition("=")
     if not equals:
-        raise CheckpointError(f'"{escape_controls(shorten(word, 60))}" is not KEY=VALUE', "write it as phase=review")
+        raise CheckpointError(
+            f'"{escape_controls(shorten(word, 60))}" is not KEY=VALUE', "write it as phase=review"
+        )
     return key.strip(), value
 
 
 def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
-    shown, hint = f"--fields {escape_controls(shorten(path, 200))}", 'a JSON object of texts: {"phase": "review"}'
+    shown, hint = (
+        f"--fields {escape_controls(shorten(path, 200))}",
+        'a JSON object of texts: {"phase": "review"}',
+    )
     try:
         if path == "-":
             text = invocation.stdin.read(8 * store.MAX_VALUE)
@@ -300,24 +345,37 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
             with open(os.path.join(invocation.cwd, path), encoding="utf-8") as stream:
                 text = stream.read(8 * store.MAX_VALUE)
         value = jsontext.load(text)
-        if isinstance(value, dict) and isinstance(value.get("observations"), list):  # a copy that was kept
+        # a copy that was kept
+        if isinstance(value, dict) and isinstance(value.get("observations"), list):
             (entity,) = read_entities([value])
             fields = read_entity(entity).fields
             value = {key: fields[key] for key in fields if key not in ("timestamp", OWNER)}
     except jsontext.JsonTextError as error:
-        raise CheckpointError(f"{shown}:{error.line}: {escape_controls(error.message)}", hint) from None
+        raise CheckpointError(
+            f"{shown}:{error.line}: {escape_controls(error.message)}", hint
+        ) from None
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or escape_controls(str(error))
         raise CheckpointError(f"{shown} could not be read: {why}", hint) from None
-    odd = [key for key, item in value.items() if not isinstance(item, str)] if isinstance(value, dict) else [""]
+    odd = (
+        [key for key, item in value.items() if not isinstance(item, str)]
+        if isinstance(value, dict)
+        else [""]
+    )
     if odd:
-        what = f"/{escape_controls(shorten(odd[0], 60))} is not a text" if odd[0] else "it is not an object of texts"
+        what = (
+            f"/{escape_controls(shorten(odd[0], 60))} is not a text"
+            if odd[0]
+            else "it is not an object of texts"
+        )
         raise CheckpointError(f"{shown}: {what}", hint)
     check_filled(value)
     return dict(value)
 
 
-def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: Invocation) -> Outcome:
+def _describe_saved(
+    saved: store.Saved, args: argparse.Namespace, invocation: Invocation
+) -> Outcome:
     name, fields = saved.entity.name, saved.fields
     graph.remember(invocation.cwd, saved.entity)
     data = {
@@ -330,7 +388,9 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: In
     }
     what = "created" if saved.created else "started over" if saved.fresh else "updated"
     lines: list[Block] = [Line(f"{name}: {what}", "good")]
-    lines += [Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields]
+    lines += [
+        Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields
+    ]
     more = ", and a new one was started" if saved.fresh else ""
     findings = graph.find_copy(saved.copy, name, more)
     instant = read_stamp(saved.changed.get("timestamp")) or (0, "")
@@ -449,18 +509,34 @@ def _note_resumption(transport: Transport, home: Home, invocation: Invocation) -
 
 
 def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outcome:
-    data = {"entity": store.find_name(transport, home), "exists": False, "fields": {}, "options": []}
+    data = {
+        "entity": store.find_name(transport, home),
+        "exists": False,
+        "fields": {},
+        "options": [],
+    }
     others: list[Entity] = []
     findings: list[Finding] = []
     try:
-        others += [each for each in transport.read_graph() if read_entity(each).state in ("good", "interrupted")]
-    except (GraphError, UnavailableError) as error:  # others' entities are broken; a large graph takes long to list
+        others += [
+            each
+            for each in transport.read_graph()
+            if read_entity(each).state in ("good", "interrupted")
+        ]
+    except (
+        GraphError,
+        UnavailableError,
+    ) as error:  # others' entities are broken; a large graph takes long to list
         warning = Finding("memory/graph-broken", "warning", error.message, hint=error.hint)
         findings += [warning] if isinstance(error, GraphError) else []
-    shown = ", ".join(f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5])
+    shown = ", ".join(
+        f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5]
+    )
     if others:
         message = f"the graph has checkpoints of other repositories: {escape_controls(shorten(shown, 400))}"
-        hint = advise("to use one of them here", "git", "config", "checkpoint.memoryEntity", others[0].name)
+        hint = advise(
+            "to use one of them here", "git", "config", "checkpoint.memoryEntity", others[0].name
+        )
         findings.append(Finding("memory/others", "note", message, hint=hint))
     return Outcome(data, [Line("no checkpoint: nothing to resume", "dim")], findings)
 
@@ -470,9 +546,18 @@ def _summarize(reading: Reading, now: int) -> list[Block]:
     at = f"{fields['milestone']} of " if fields.get("milestone") else ""
     instant = read_stamp(reading.fields.get("timestamp"))
     age = f" ({age_text(now - instant[0])} ago)" if instant and now - instant[0] >= 60 else ""
-    lines: list[Block] = [Line(f"Last session you were working on {at}{fields['initiative']}{age}", "strong")]
-    shown = {"Phase": "phase", "Last": "last_action", "Interrupted": "interrupted_action", "Next": "next_action"}
-    lines += [Line(f"  {title + ':':13}{fields[key]}") for title, key in shown.items() if fields.get(key)]
+    lines: list[Block] = [
+        Line(f"Last session you were working on {at}{fields['initiative']}{age}", "strong")
+    ]
+    shown = {
+        "Phase": "phase",
+        "Last": "last_action",
+        "Interrupted": "interrupted_action",
+        "Next": "next_action",
+    }
+    lines += [
+        Line(f"  {title + ':':13}{fields[key]}") for title, key in shown.items() if fields.get(key)
+    ]
     if fields.get("context_files"):
         lines.append(Line(f"  {'Files:':13}{fields['context_files']}", "dim"))
     return lines
@@ -484,18 +569,26 @@ def _list_details(entity: Entity, reading: Reading) -> list[Block]:
     lines += [Line(f"  {key}: {reading.fields[key]}") for key in order if key in reading.fields]
     lines += [Line(f"  {text}", "dim") for text in reading.loose]
     for edge in entity.relations:
-        lines.append(Line(f"  relation: {edge.get('from')} {edge.get('relationType')} {edge.get('to')}", "dim"))
+        lines.append(
+            Line(
+                f"  relation: {edge.get('from')} {edge.get('relationType')} {edge.get('to')}", "dim"
+            )
+        )
     return lines
 
 
 def _find_position(cwd: str) -> str | None:
     commit = run_git(["rev-parse", "--short=12", "HEAD"], cwd, check=False)
-    return None if commit.code else f"{read_branch(cwd) or 'no branch'} {commit.out.decode().strip()}"
+    return (
+        None if commit.code else f"{read_branch(cwd) or 'no branch'} {commit.out.decode().strip()}"
+    )
 
 
 def _hand_over(skill: str, outcome: Outcome, invocation: Invocation) -> Outcome:
     fields = outcome.data["fields"]
-    path, refused, arisen = open_exchange().write_fields(invocation.cwd, skill, fields, invocation.now, invocation.env)
+    path, refused, arisen = open_exchange().write_fields(
+        invocation.cwd, skill, fields, invocation.now, invocation.env
+    )
     data = {**outcome.data, "skill": skill, "written": not refused}
     if refused:
         line = Line(f"{skill}: nothing was written", "bad")
@@ -515,12 +608,18 @@ def _clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             return repaired
         args.yes = True
         cleared = _delete(args, invocation)
-        return cleared._replace(data=repaired.data | cleared.data, findings=[*repaired.findings, *cleared.findings])
+        return cleared._replace(
+            data=repaired.data | cleared.data, findings=[*repaired.findings, *cleared.findings]
+        )
 
 
 def _delete(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     keep = graph.make_keep(invocation)
-    final = TriggerRequest("manual", _read_given(args, invocation)) if args.action == "archive" else None
+    final = (
+        TriggerRequest("manual", _read_given(args, invocation))
+        if args.action == "archive"
+        else None
+    )
     with graph.open_checkpoint(args, invocation) as (transport, home):
         name = store.find_name(transport, home)
         entity = store.load_entity(transport, name)
@@ -533,7 +632,9 @@ def _delete(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if not graph.is_confirmed(question, invocation, yes=args.yes):
             return nothing_changed(name)
         if final is not None and reading.state != "corrupted":
-            write = partial(store.save_checkpoint, transport, home, lambda: final, invocation.now, keep)
+            write = partial(
+                store.save_checkpoint, transport, home, lambda: final, invocation.now, keep
+            )
             entity = _confirm(lambda is_sure: write(replace=is_sure), args, invocation).entity
         with transport.exclusive():
             entity = store.load_entity(transport, name) or entity
@@ -541,7 +642,10 @@ def _delete(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             store.remove_entity(transport, name)
     graph.remember(invocation.cwd, None)
     data = {"entity": name, "deleted": True, "copy": copy, "final": read_entity(entity).fields}
-    lines: list[Block] = [Line(f"{name}: deleted", "good"), Line(f"  a copy is kept in {copy}", "dim")]
+    lines: list[Block] = [
+        Line(f"{name}: deleted", "good"),
+        Line(f"  a copy is kept in {copy}", "dim"),
+    ]
     return Outcome(data, lines)
 
 

@@ -1,4 +1,6 @@
-"""What the doctor checks of a project's pipeline records: valid, in their places, and as they were committed."""
+"""What the doctor checks of a project's pipeline records: valid, in their places, and as they were
+committed.
+"""
 
 from collections.abc import Iterator
 
@@ -34,7 +36,9 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
 
 @check("pipeline/changed", "error", remedy="`git restore PATH`")
 def find_changed_records(context: Context) -> Iterator[Finding]:
-    """A committed pipeline record that is changed or missing in the work tree, or since the last push."""
+    """A committed pipeline record that is changed or missing in the work tree, or since the last
+    push.
+    """
     if context.place.work_tree is None:
         return
     from checkpoint_git.git.pushed import read_new_losses
@@ -47,7 +51,11 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
     yield from (describe_loss("pipeline/changed", loss.path, loss.how) for loss in losses)
     for loss in read_new_losses(top, "HEAD", ["--remotes"], pattern):
         if layout.find_skill(loss.path) and loss not in losses:
-            before = Word(("--source=", Output(("git", "rev-list", "-1", "HEAD", "--", loss.path)), "^"))
+            before = Word(
+                ("--source=", Output(("git", "rev-list", "-1", "HEAD", "--", loss.path)), "^")
+            )
             restore = ("git", "restore", before, "--staged", "--worktree", "--", loss.path)
             hint = chain("", (restore, ("git", "commit", "--", loss.path)))
-            yield describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")._replace(hint=hint)
+            yield describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")._replace(
+                hint=hint
+            )

@@ -1,4 +1,6 @@
-"""How pipeline records are named and where they lie below their base. Names only: it touches no file."""
+"""How pipeline records are named and where they lie below their base. Names only: it touches no
+file.
+"""
 
 import re
 from collections.abc import Collection
@@ -52,9 +54,15 @@ def parse_path(path: str) -> RecordName | None:
 
 
 def find_skill(file_name: str) -> str:
-    """The last three parts of a record's path, "" if it is none: another name, or not in a run's folder."""
+    """The last three parts of a record's path, "" if it is none: another name, or not in a run's
+    folder.
+    """
     name = parse_path(file_name)
-    return "/".join(file_name.rsplit("/", 3)[-3:]) if name is not None and is_run_folder(name.run_id) else ""
+    return (
+        "/".join(file_name.rsplit("/", 3)[-3:])
+        if name is not None and is_run_folder(name.run_id)
+        else ""
+    )
 
 
 def looks_like_record(name: str) -> bool:
@@ -66,23 +74,32 @@ def is_run_folder(name: str) -> bool:
 
 
 def earlier_phases(phase: str, known: Collection[str]) -> list[str]:
-    """The phases that must be over before this one ("": before the end), in order. known: those of the pipeline."""
+    """The phases that must be over before this one ("": before the end), in order. known: those of
+    the pipeline.
+    """
     # not every pipeline knows pr_release_ready
     end = READ_PHASES.index(phase) if phase else None
     return [name for name in READ_PHASES[:end] if name in PHASES or name in known]
 
 
 def number_phases(text: str) -> dict[str, int]:
-    """The phases of a pipeline and their ordinals: "" for the usual ones, else their names in order."""
+    """The phases of a pipeline and their ordinals: "" for the usual ones, else their names in
+    order.
+    """
     numbered = {name: at for at, name in enumerate(text.replace(",", " ").split(), 1)}
     if not numbered.items() <= _PAIRS:
-        raise CheckpointError("checkpoint.pipelinePhases does not list phases in their order", ", ".join(READ_PHASES))
+        raise CheckpointError(
+            "checkpoint.pipelinePhases does not list phases in their order", ", ".join(READ_PHASES)
+        )
     return numbered or PHASES
 
 
 def normalize_run_id(run_id: str) -> str:
-    """The canonical UUID of a run: what uuid.UUID accepts is kept, any other text becomes its name-based UUID."""
-    import uuid  # not at the top: validate and hooks ask this module about every path, and never need it
+    """The canonical UUID of a run: what uuid.UUID accepts is kept, any other text becomes its
+    name-based UUID.
+    """
+    # not at the top: validate and hooks ask this module about every path, and never need it
+    import uuid
 
     try:
         return str(uuid.UUID(run_id))
@@ -106,10 +123,14 @@ def find_ticket_trouble(ticket_id: str) -> str:
 
 
 def find_run_trouble(run_id: str) -> str:
-    """Why a text cannot name a run, "" if it can. Any text that is not a UUID is only ever hashed."""
+    """Why a text cannot name a run, "" if it can. Any text that is not a UUID is only ever
+    hashed.
+    """
     if not run_id.strip():
         return "it is empty"
-    return "it is not Unicode text" if any("\ud800" <= letter <= "\udfff" for letter in run_id) else ""
+    return (
+        "it is not Unicode text" if any("\ud800" <= letter <= "\udfff" for letter in run_id) else ""
+    )
 
 
 def find_base_trouble(base: str) -> str:

@@ -1,4 +1,6 @@
-"""The records of runs: write, read, list, and whether a run can go on. It returns facts; callers word them."""
+"""The records of runs: write, read, list, and whether a run can go on. It returns facts; callers
+word them.
+"""
 
 import json
 import os
@@ -39,7 +41,9 @@ def check_ticket(base: str, ticket_id: str) -> None:
     store.check_base(base)
     trouble = layout.find_ticket_trouble(ticket_id)
     if trouble:
-        raise CheckpointError(f"invalid ticket id {quote(ticket_id)}: {trouble}", "for example PROJ-42")
+        raise CheckpointError(
+            f"invalid ticket id {quote(ticket_id)}: {trouble}", "for example PROJ-42"
+        )
 
 
 def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str = "") -> Run:
@@ -49,11 +53,15 @@ def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str =
         found = read_records(base, ticket_id, "", now, [])
         newest = max(found, key=lambda record: _written_at(base, record), default=None)
         if newest is None:
-            raise CheckpointError(f"{ticket_id} has no records below {base}", "name the run that begins: --run-id ID")
+            raise CheckpointError(
+                f"{ticket_id} has no records below {base}", "name the run that begins: --run-id ID"
+            )
         run_id = newest.name.run_id
     trouble = layout.find_run_trouble(run_id)
     if trouble:
-        raise CheckpointError(f"invalid run id {quote(run_id)}: {trouble}", "give a UUID or a short name")
+        raise CheckpointError(
+            f"invalid run id {quote(run_id)}: {trouble}", "give a UUID or a short name"
+        )
     return Run(base, ticket_id, layout.normalize_run_id(run_id), layout.number_phases(phases))
 
 
@@ -71,7 +79,9 @@ def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     hint: AnyHint = f"for example {next(iter(known))}"
     if phase in layout.READ_PHASES:
         why = "is read, but not written"
-        hint = advise("to write it", "git", "config", PIPELINE_PHASES, ", ".join(layout.READ_PHASES))
+        hint = advise(
+            "to write it", "git", "config", PIPELINE_PHASES, ", ".join(layout.READ_PHASES)
+        )
     raise CheckpointError(f"{quote(phase)} {why}; valid phases: {', '.join(known)}", hint)
 
 
@@ -90,7 +100,9 @@ class WrittenRecord(NamedTuple):
 
 
 def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) -> WrittenRecord:
-    """Attempt None takes the next free number, whoever else is writing. Raises CheckpointError, nothing written."""
+    """Attempt None takes the next free number, whoever else is writing. Raises CheckpointError,
+    nothing written.
+    """
     check_phase(draft.phase, run.phases)
     value = make_value(run, draft, attempt or 1, now)
     warnings = _check(run, value, now)
@@ -106,7 +118,9 @@ def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) ->
     if attempt in taken or not _create(run, value):
         following = max([attempt, *run.attempts(draft.phase)]) + 1
         message = f"the checkpoint {_path(run, value)} already exists, and checkpoints are never overwritten"
-        raise CheckpointError(message, f"increment the attempt number: --attempt {following}, or --attempt auto")
+        raise CheckpointError(
+            message, f"increment the attempt number: --attempt {following}, or --attempt auto"
+        )
     newest = max(taken, default=0)
     if attempt < newest:
         warnings.append(f"attempt {newest} exists already: read still returns that one")
@@ -114,10 +128,14 @@ def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) ->
 
 
 def make_value(run: Run, draft: RecordDraft, attempt: int, now: int) -> dict[str, Any]:
-    """The record's value, instants in UTC, the payload's phase filled in; it may still break the rules."""
+    """The record's value, instants in UTC, the payload's phase filled in; it may still break the
+    rules.
+    """
     payload = {"phase": draft.phase, **draft.payload}
     if isinstance(payload.get("label_applied_at"), str):
-        payload["label_applied_at"] = rules.to_utc(payload["label_applied_at"]) or payload["label_applied_at"]
+        payload["label_applied_at"] = (
+            rules.to_utc(payload["label_applied_at"]) or payload["label_applied_at"]
+        )
     timestamp = draft.timestamp or write_instant(now)
     return {
         "schema_version": rules.SCHEMA_VERSION,
@@ -149,7 +167,9 @@ def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
 
 def _path(run: Run, value: dict[str, Any]) -> str:
     ordinal = run.phases[value["phase"]]
-    return RecordName(value["ticket_id"], value["run_id"], ordinal, value["phase"], value["attempt_number"]).path
+    return RecordName(
+        value["ticket_id"], value["run_id"], ordinal, value["phase"], value["attempt_number"]
+    ).path
 
 
 def _create(run: Run, value: dict[str, Any]) -> bool:
@@ -157,9 +177,14 @@ def _create(run: Run, value: dict[str, Any]) -> bool:
 
     data = write_block(value).encode()
     if len(data) > MAX_BYTES:
-        raise CheckpointError(f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit", "list less")
+        raise CheckpointError(
+            f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit",
+            "list less",
+        )
     if data.count(b"\n") > MAX_VALUES // 2:
-        raise CheckpointError(f"the checkpoint would have more than {MAX_VALUES // 2} lines", "list less")
+        raise CheckpointError(
+            f"the checkpoint would have more than {MAX_VALUES // 2} lines", "list less"
+        )
     return atomic.create_file(os.path.join(run.base, _path(run, value)), data, layout.FILE_MODE)
 
 
@@ -167,7 +192,9 @@ def next_attempt(run: Run, phase: str) -> int:
     # By the names of the files. Raises CheckpointError at the last
     following = max(run.attempts(phase), default=0) + 1
     if following > layout.MAX_ATTEMPT:
-        raise CheckpointError(f"{phase} has been attempted {layout.MAX_ATTEMPT} times", "start a new run")
+        raise CheckpointError(
+            f"{phase} has been attempted {layout.MAX_ATTEMPT} times", "start a new run"
+        )
     return following
 
 
@@ -177,18 +204,26 @@ class Found(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        return [f"{skipped.path} is newer, and broken: {skipped.reason}" for skipped in self.skipped]
+        return [
+            f"{skipped.path} is newer, and broken: {skipped.reason}" for skipped in self.skipped
+        ]
 
 
-def read_newest(run: Run, phase: str, now: int, *, attempt: int | None = None, fallback: bool = False) -> Found:
-    """The highest attempt, or the named one, be it broken. fallback: the newest good one. Raises CheckpointError."""
+def read_newest(
+    run: Run, phase: str, now: int, *, attempt: int | None = None, fallback: bool = False
+) -> Found:
+    """The highest attempt, or the named one, be it broken. fallback: the newest good one. Raises
+    CheckpointError.
+    """
     names = [name for name in run.names(phase) if attempt in (None, name.attempt)]
     if not names:
         raise _missing(run, phase, attempt)
     names.sort(key=lambda name: (name.attempt, name.ordinal), reverse=True)
     broken: list[CheckedRecord] = []
     for name in names if fallback else names[:1]:
-        record = check_record(name.path, read_content(os.path.join(run.base, name.path), run.base, MAX_BYTES), now=now)
+        record = check_record(
+            name.path, read_content(os.path.join(run.base, name.path), run.base, MAX_BYTES), now=now
+        )
         if record.is_valid:
             return Found(record, [Skipped(each.path, each.messages("error")[0]) for each in broken])
         broken.append(record)
@@ -199,18 +234,27 @@ def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
     attempts = run.attempts(phase)
     if attempts:
         message = f"no attempt {attempt} at {phase} in run {run.run_id} of {run.ticket_id}"
-        return CheckpointError(message, f"there are attempts {', '.join(map(str, attempts[-_MOST_NAMED:]))}")
+        return CheckpointError(
+            message, f"there are attempts {', '.join(map(str, attempts[-_MOST_NAMED:]))}"
+        )
     there = ", ".join(dict.fromkeys(name.phase for name in run.names()))
     hint = f"this run has: {there}" if there else f"this run has no records below {run.base}"
     return CheckpointError(f"no checkpoint of {phase} in run {run.run_id} of {run.ticket_id}", hint)
 
 
-def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]) -> Iterator[CheckedRecord]:
-    """The valid records by run ("" for all), ordinal and attempt, one at a time; the others are added to skipped."""
+def read_records(
+    base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]
+) -> Iterator[CheckedRecord]:
+    """The valid records by run ("" for all), ordinal and attempt, one at a time; the others are
+    added to skipped.
+    """
     for run in [run_id] if run_id else store.list_runs(base, ticket_id, skipped):
         for name in store.list_names(base, ticket_id, run, skipped):
             record = check_record(
-                name.path, read_content(os.path.join(base, name.path), base, MAX_BYTES), now=now, brief=True
+                name.path,
+                read_content(os.path.join(base, name.path), base, MAX_BYTES),
+                now=now,
+                brief=True,
             )
             if record.is_valid:
                 yield record
@@ -229,7 +273,9 @@ class PhaseState(NamedTuple):
 
 
 class Resumption(NamedTuple):
-    """phases: the earlier ones in order. warnings: no reasons to stop; first records passed over for older ones."""
+    """phases: the earlier ones in order. warnings: no reasons to stop; first records passed over
+    for older ones.
+    """
 
     phase: str
     phases: list[PhaseState]
@@ -256,7 +302,9 @@ def plan_resume(
     fallback: bool = False,
     compare: Callable[[CheckedRecord], CheckedRecord] = lambda record: record,
 ) -> Resumption:
-    """phase: "" for how far the run is. compare: adds what is known besides, such as whether its commits are here."""
+    """phase: "" for how far the run is. compare: adds what is known besides, such as whether its
+    commits are here.
+    """
     present = {name.phase for name in run.names()}
     phases, passed, odd = [], list[str](), list[str]()
     before: CheckedRecord | None = None
@@ -268,8 +316,14 @@ def plan_resume(
         record = compare(found.record)
         passed += found.warnings
         odd += [f"{earlier}: {message}" for message in record.messages("warning")]
-        if before and record.is_valid and _written_at(run.base, record)[0] < _written_at(run.base, before)[0]:
-            odd.append(f"{earlier}: its record is older than that of {before.name.phase}: run it again")
+        if (
+            before
+            and record.is_valid
+            and _written_at(run.base, record)[0] < _written_at(run.base, before)[0]
+        ):
+            odd.append(
+                f"{earlier}: its record is older than that of {before.name.phase}: run it again"
+            )
         elif record.is_valid:
             before = record
         phases.append(PhaseState(earlier, record, record.messages("error")))

@@ -26,10 +26,14 @@ _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 @cache
 def schema_for(phase: str) -> Schema:
-    """The schema with the payload of one phase in it, so that a break is reported of that phase; "" for any payload."""
+    """The schema with the payload of one phase in it, so that a break is reported of that phase; ""
+    for any payload.
+    """
     document: dict[str, Any] = load_document(__file__, "schema.json")
     payload = {"$ref": f"#/$defs/{phase}"} if phase in layout.READ_PHASES else {"type": "object"}
-    return load_schema(json.dumps({**document, "properties": {**document["properties"], "phase_payload": payload}}))
+    return load_schema(
+        json.dumps({**document, "properties": {**document["properties"], "phase_payload": payload}})
+    )
 
 
 def describe(mismatch: Mismatch) -> Finding:
@@ -69,12 +73,19 @@ _PATTERNS = {
 }
 
 
-# Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
+# Values may break the schema: every check looks before it reads, and leaves to the schema what the
+# schema says.
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-    """skill: the last three parts of the record's path, unknown folders left empty. now: seconds since 1970."""
+    """skill: the last three parts of the record's path, unknown folders left empty. now: seconds
+    since 1970.
+    """
     payload = value.get("phase_payload")
     payload = payload if isinstance(payload, dict) else {}
-    found = [*_check_identity(value), *_check_times(value, payload, now), *_check_paths(value, payload)]
+    found = [
+        *_check_identity(value),
+        *_check_times(value, payload, now),
+        *_check_paths(value, payload),
+    ]
     found += [*_check_repositories(value), *_check_payload(value, payload)]
     name = layout.parse_path(skill)
     return [*found, *_check_name(value, name)] if name else found
@@ -84,36 +95,58 @@ def _check_identity(value: dict[str, Any]) -> Iterator[Finding]:
     version, ticket = value.get("schema_version"), value.get("ticket_id")
     if isinstance(version, str) and version and version != SCHEMA_VERSION:
         message = f"schema_version is {quote(version)}; this tool knows {SCHEMA_VERSION}"
-        yield make_warning("pipeline/schema-version", message, "/schema_version", "a newer checkpoint-git may know it")
+        yield make_warning(
+            "pipeline/schema-version",
+            message,
+            "/schema_version",
+            "a newer checkpoint-git may know it",
+        )
     trouble = layout.find_ticket_trouble(ticket) if isinstance(ticket, str) and ticket else ""
     if trouble:
-        yield make_error("pipeline/ticket-id", f"ticket_id is {quote(ticket)}: {trouble}", "/ticket_id")
+        yield make_error(
+            "pipeline/ticket-id", f"ticket_id is {quote(ticket)}: {trouble}", "/ticket_id"
+        )
 
 
 def _check_times(value: dict[str, Any], payload: dict[str, Any], now: int) -> Iterator[Finding]:
     label = payload.get("label_applied_at")
-    for where, text in (("/timestamp_utc", value.get("timestamp_utc")), ("/phase_payload/label_applied_at", label)):
+    for where, text in (
+        ("/timestamp_utc", value.get("timestamp_utc")),
+        ("/phase_payload/label_applied_at", label),
+    ):
         if not isinstance(text, str):
             continue
         instant = read_timestamp(text)
         if instant is None:
             message = f"{where[1:]} is {quote(text)}: invalid timestamp, or one without an offset"
-            yield make_error("pipeline/timestamp", message, where, "write it with its offset: 2026-03-31T14:00:00Z")
+            yield make_error(
+                "pipeline/timestamp",
+                message,
+                where,
+                "write it with its offset: 2026-03-31T14:00:00Z",
+            )
         elif instant[0] > now + CLOCK_TOLERANCE:
             message = f"{where[1:]} is {quote(text)}, which is in the future"
-            yield make_warning("pipeline/future", message, where, "look at the clock of the machine that wrote it")
+            yield make_warning(
+                "pipeline/future", message, where, "look at the clock of the machine that wrote it"
+            )
 
 
 def _check_paths(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Finding]:
     changed = payload.get("files_changed")
-    for member, paths in (("/artifact_paths", value.get("artifact_paths")), ("/phase_payload/files_changed", changed)):
+    for member, paths in (
+        ("/artifact_paths", value.get("artifact_paths")),
+        ("/phase_payload/files_changed", changed),
+    ):
         for at, path in enumerate(paths if isinstance(paths, list) else ()):
             if not isinstance(path, str) or not path:
                 continue
             where, trouble = f"{member}/{at}", find_path_trouble(path)
             if trouble:
                 hint = "write it relative to the repository's root, with / between its parts"
-                yield make_error("pipeline/path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint)
+                yield make_error(
+                    "pipeline/path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint
+                )
             elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
                 message = f"{where[1:]} is {quote(path)}, which can be written shorter"
                 yield make_warning("pipeline/path-not-normal", message, where)
@@ -130,7 +163,11 @@ def find_path_trouble(path: str) -> str:
         return "it contains .."
     if not path.strip() or not path.strip("./"):
         return "it names no file"
-    return "" if escape_controls(path, keep="\u200b\u200e\u200f") == path else "it contains control characters"
+    return (
+        ""
+        if escape_controls(path, keep="\u200b\u200e\u200f") == path
+        else "it contains control characters"
+    )
 
 
 def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
@@ -138,27 +175,38 @@ def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
     for name in commits if isinstance(commits, dict) else ():
         if not name.strip() or len(key_text(name)) > MAX_KEY or not name.isprintable():
             message = f"{quote(name)} cannot be the name of a repository"
-            yield make_error("pipeline/repository-name", message, join_pointer("/repo_commit_map", name))
+            yield make_error(
+                "pipeline/repository-name", message, join_pointer("/repo_commit_map", name)
+            )
 
 
 def find_payload_phase(value: dict[str, Any]) -> str:
     phase, payload = value.get("phase"), value.get("phase_payload")
     claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
-    return phase if isinstance(phase, str) and phase in layout.READ_PHASES and claimed == phase else ""
+    return (
+        phase if isinstance(phase, str) and phase in layout.READ_PHASES and claimed == phase else ""
+    )
 
 
 def _check_payload(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Finding]:
     phase = value.get("phase")
     claimed = payload.get("phase", phase)
     if isinstance(phase, str) and claimed != phase:
-        message = f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
+        message = (
+            f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
+        )
         hint = "both name the same phase; a payload that is being written may leave it out"
         yield make_error("pipeline/payload-phase", message, "/phase_payload/phase", hint)
     numbers = {"/attempt_number": value.get("attempt_number")}
-    for where, number in {**numbers, **{f"/phase_payload/{key}": member for key, member in payload.items()}}.items():
+    for where, number in {
+        **numbers,
+        **{f"/phase_payload/{key}": member for key, member in payload.items()},
+    }.items():
         # JSON Schema takes YAML's 1.0 for a whole number; readers of records do not
         if isinstance(number, float) and number.is_integer():
-            yield make_error("pipeline/wrong-type", f"{where[1:]} is {number} and must be a whole number", where)
+            yield make_error(
+                "pipeline/wrong-type", f"{where[1:]} is {number} and must be a whole number", where
+            )
         elif isinstance(number, int) and number > _LARGEST:
             yield make_error("pipeline/too-long", f"{where[1:]} is larger than {_LARGEST}", where)
 
@@ -168,11 +216,18 @@ def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Find
     for field, wanted in (*fields, ("attempt_number", name.attempt)):
         if wanted and field in value and value[field] != wanted:
             message = f"{field} is {quote(value[field])}, but the file's path has {quote(wanted)}"
-            yield make_error(MISPLACED, message, f"/{field}", "restore the file: records are never renamed or edited")
+            yield make_error(
+                MISPLACED,
+                message,
+                f"/{field}",
+                "restore the file: records are never renamed or edited",
+            )
 
 
 def read_timestamp(text: str) -> tuple[int, str] | None:
-    """An instant with an offset as (seconds since 1970, decimals), None for another text; T may be a blank."""
+    """An instant with an offset as (seconds since 1970, decimals), None for another text; T may be
+    a blank.
+    """
     return read_instant(f"{text[:10]}T{text[11:]}" if text[10:11] == " " else text)
 
 

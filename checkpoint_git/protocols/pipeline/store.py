@@ -1,4 +1,6 @@
-"""Pipeline records on disk: nothing that has a record's name is ever changed, replaced or removed."""
+"""Pipeline records on disk: nothing that has a record's name is ever changed, replaced or
+removed.
+"""
 
 import os
 from collections.abc import Mapping
@@ -19,7 +21,9 @@ class Skipped(NamedTuple):
 
 
 class RunState(NamedTuple):
-    """phases: with a record, in order. attempts: all records. folder: relative to the project if inside it."""
+    """phases: with a record, in order. attempts: all records. folder: relative to the project if
+    inside it.
+    """
 
     ticket_id: str
     run_id: str
@@ -35,7 +39,9 @@ def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
         return named
     home = env.get("HOME") or os.path.expanduser("~")
     if not os.path.isabs(home):
-        raise CheckpointError("the home folder is unknown", "name the folder of the records: --base DIR")
+        raise CheckpointError(
+            "the home folder is unknown", "name the folder of the records: --base DIR"
+        )
     return os.path.join(home, layout.BASE)
 
 
@@ -46,26 +52,46 @@ def read_setting(cwd: str, env: Mapping[str, str], name: str) -> str:
     with suppress(GitMissingError):
         value = find_setting(read_all_settings(cwd, env), name)
         words = ["config", "--null", "--type=path", "--get", name]
-        return os.fsdecode(run_git(words, cwd, env=env).out[:-1]) if value and name == PIPELINE_DIR else value
+        return (
+            os.fsdecode(run_git(words, cwd, env=env).out[:-1])
+            if value and name == PIPELINE_DIR
+            else value
+        )
     return ""
 
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
     bases = [
-        os.path.join(place.top, named) for named in (layout.BASE, read_setting(place.top, env, PIPELINE_DIR)) if named
+        os.path.join(place.top, named)
+        for named in (layout.BASE, read_setting(place.top, env, PIPELINE_DIR))
+        if named
     ]
     found = [base for base in dict.fromkeys(map(os.path.normpath, bases)) if os.path.isdir(base)]
     # what a branch has linked elsewhere is not the project's
-    return [base for base in found if not base.startswith(f"{place.top}{os.sep}") or is_inside(base, place.top)]
+    return [
+        base
+        for base in found
+        if not base.startswith(f"{place.top}{os.sep}") or is_inside(base, place.top)
+    ]
 
 
 def read_base(base: str, top: str) -> list[RunState]:
     runs = []
-    for ticket in sorted(name for name in _list_folder(base, "", []) if not layout.find_ticket_trouble(name)):
+    for ticket in sorted(
+        name for name in _list_folder(base, "", []) if not layout.find_ticket_trouble(name)
+    ):
         for run in list_runs(base, ticket, []):
             names = list_names(base, ticket, run, [])
             phases = list(dict.fromkeys(name.phase for name in names))
-            runs.append(RunState(ticket, run, phases, len(names), relative_path(os.path.join(base, ticket, run), top)))
+            runs.append(
+                RunState(
+                    ticket,
+                    run,
+                    phases,
+                    len(names),
+                    relative_path(os.path.join(base, ticket, run), top),
+                )
+            )
     return runs
 
 
@@ -73,12 +99,16 @@ def check_base(base: str) -> None:
     trouble = layout.find_base_trouble(base)
     if trouble:
         hint = "give an absolute path, such as ~/.claude/checkpoints written out"
-        raise CheckpointError(f'"{escape_controls(base)}" cannot be the base of the records: {trouble}', hint)
+        raise CheckpointError(
+            f'"{escape_controls(base)}" cannot be the base of the records: {trouble}', hint
+        )
     repository = find_repository(base)
     if repository:  # what a branch brings leads nowhere else
         check_way(base, repository[0])
     if os.path.lexists(base) and not os.path.isdir(base):
-        raise CheckpointError(f"{escape_controls(base)} is not a folder", "name another with --base")
+        raise CheckpointError(
+            f"{escape_controls(base)} is not a folder", "name another with --base"
+        )
 
 
 def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
@@ -88,12 +118,19 @@ def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
         if layout.is_run_folder(name):
             runs.append(name)
         elif any(map(layout.looks_like_record, _list_folder(base, f"{ticket_id}/{name}", []))):
-            skipped.append(Skipped(f"{ticket_id}/{name}", "it contains records, but its name is not the UUID of a run"))
+            skipped.append(
+                Skipped(
+                    f"{ticket_id}/{name}",
+                    "it contains records, but its name is not the UUID of a run",
+                )
+            )
     return runs
 
 
 def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -> list[RecordName]:
-    """The records of a run by their files' names, in order; what only looks like one is added to skipped."""
+    """The records of a run by their files' names, in order; what only looks like one is added to
+    skipped.
+    """
     folder = f"{ticket_id}/{run_id}"
     names = []
     for file_name in sorted(_list_folder(base, folder, skipped)):
@@ -108,7 +145,9 @@ def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -
 
 def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
     path = os.path.join(base, folder)
-    if (os.path.islink(path) or os.path.islink(os.path.dirname(path))) and not is_inside(path, base):
+    if (os.path.islink(path) or os.path.islink(os.path.dirname(path))) and not is_inside(
+        path, base
+    ):
         skipped.append(Skipped(folder, "it is a symbolic link that leads out of the base"))
         return []
     try:

@@ -21,25 +21,47 @@ def is_present(place: Place) -> bool:
     if not place.git_dir:
         return False
     # a linked worktree shares the configuration of the repository that it was made from
-    files = (os.path.join(find_common_dir(place.git_dir), "config"), os.path.join(place.git_dir, "config.worktree"))
+    files = (
+        os.path.join(find_common_dir(place.git_dir), "config"),
+        os.path.join(place.git_dir, "config.worktree"),
+    )
     return any(b"pipelinedir" in read_start(path, 1 << 20).lower() for path in files)
 
 
 def summarize(question: Question) -> Summary:
     if question.brief or question.reader == "completion":
         return Summary()
-    from checkpoint_git.protocols.pipeline.store import find_bases, read_base  # most projects keep no records
+    # most projects keep no records
+    from checkpoint_git.protocols.pipeline.store import (
+        find_bases,
+        read_base,
+    )
 
     place = question.place
     runs = [run for base in find_bases(place, question.env) for run in read_base(base, place.top)]
     blocks: list[Block] = []
     if runs:
-        rows = [(run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts)) for run in runs]
-        blocks = [Line(""), Table(("pipeline", "run", "phases over", "records"), rows[:_MOST_SHOWN])]
+        rows = [
+            (run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts))
+            for run in runs
+        ]
+        blocks = [
+            Line(""),
+            Table(("pipeline", "run", "phases over", "records"), rows[:_MOST_SHOWN]),
+        ]
     if len(runs) > _MOST_SHOWN:
-        blocks.append(Line(f"{len(runs) - _MOST_SHOWN} more", "dim", hint=command("checkpoint", "pipeline", "list")))
+        blocks.append(
+            Line(
+                f"{len(runs) - _MOST_SHOWN} more",
+                "dim",
+                hint=command("checkpoint", "pipeline", "list"),
+            )
+        )
     lines = [
-        clean(f"pipeline {run.ticket_id} {run.run_id}: {', '.join(run.phases) or 'no phase'} recorded", 240)
+        clean(
+            f"pipeline {run.ticket_id} {run.run_id}: {', '.join(run.phases) or 'no phase'} recorded",
+            240,
+        )
         for run in runs[-_MOST_LINES:]
     ]
     return Summary({"pipelines": [run._asdict() for run in runs]}, blocks=blocks, lines=lines)

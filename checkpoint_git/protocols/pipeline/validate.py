@@ -1,4 +1,6 @@
-"""Whether a file is a valid pipeline record: YAML, shape and meaning in turn, then against a repository."""
+"""Whether a file is a valid pipeline record: YAML, shape and meaning in turn, then against a
+repository.
+"""
 
 import os
 from collections.abc import Iterator
@@ -24,9 +26,9 @@ _MOST_ENTRIES = 100_000  # that are looked at for records
 
 
 class CheckedRecord(NamedTuple):
-    """One record and everything that is wrong with it. name: what its place says. value: the decoded mapping, None
-    if there is none; it may break the schema where findings say so. findings: with path, and line and column where
-    they are known.
+    """One record and everything that is wrong with it. name: what its place says. value: the
+    decoded mapping, None if there is none; it may break the schema where findings say so. findings:
+    with path, and line and column where they are known.
     """
 
     path: str
@@ -49,26 +51,43 @@ class CheckedRecord(NamedTuple):
 
 
 def check_file(path: str, data: bytes, *, now: int) -> Document:
-    """A record as a document; a file that is only named like one, and is no run's, has nothing to be found in it."""
+    """A record as a document; a file that is only named like one, and is no run's, has nothing to
+    be found in it.
+    """
     owner = layout.find_skill(path)
     if not owner:
         message = "its name is not TICKET/RUN/phase_<ordinal>_<phase>_a<attempt>.yaml of a known phase, the run a UUID"
-        odd = [Finding(rules.MISPLACED, "error", message, path, hint="give it its name")] if _is_odd(path) else []
+        odd = (
+            [Finding(rules.MISPLACED, "error", message, path, hint="give it its name")]
+            if _is_odd(path)
+            else []
+        )
         return Document(path, "", None, None, len(data), odd)
     record = check_record(path, data, now=now)
-    return Document(path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings)
+    return Document(
+        path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings
+    )
 
 
 def find_files(folder: str) -> list[str]:
-    """The records in a folder: a project's, or those of a base, a ticket or a run. Absolute paths, sorted."""
+    """The records in a folder: a project's, or those of a base, a ticket or a run. Absolute paths,
+    sorted.
+    """
     inner, seen, found = os.path.join(folder, layout.BASE), 0, list[str]()
     start = inner if os.path.isdir(inner) else folder
     for parent, folders, files in os.walk(start):
         seen += len(folders) + len(files)
         is_end = parent.count(os.sep) - start.count(os.sep) + 1 >= _DEEPEST or seen > _MOST_ENTRIES
-        paths = [os.path.join(parent, name) for name in sorted([*files, *filter(layout.parse_path, folders)])]
+        paths = [
+            os.path.join(parent, name)
+            for name in sorted([*files, *filter(layout.parse_path, folders)])
+        ]
         folders[:] = [] if is_end else sorted(name for name in folders if name != ".git")
-        found += [one for one in paths if layout.find_skill(one) or (protocol_of(one) == "pipeline" and _is_odd(one))]
+        found += [
+            one
+            for one in paths
+            if layout.find_skill(one) or (protocol_of(one) == "pipeline" and _is_odd(one))
+        ]
     return found
 
 
@@ -77,8 +96,12 @@ def _is_odd(path: str) -> bool:
     return layout.parse_path(name) is not None or layout.is_run_folder(folder.rpartition("/")[2])
 
 
-def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> CheckedRecord:
-    """path: its last three parts say whose record it must be. brief: a broken shape is not explained."""
+def check_record(
+    path: str, data: "bytes | OSError", *, now: int, brief: bool = False
+) -> CheckedRecord:
+    """path: its last three parts say whose record it must be. brief: a broken shape is not
+    explained.
+    """
     name = layout.parse_path(path)
     assert name is not None, path
     if isinstance(data, OSError):
@@ -90,16 +113,23 @@ def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = 
     except yamltext.YamlTextError as error:
         message = escape_controls(error.message)
         return CheckedRecord(
-            path, name, None, [Finding(error.code, "error", message, path, "", error.line, error.column)]
+            path,
+            name,
+            None,
+            [Finding(error.code, "error", message, path, "", error.line, error.column)],
         )
     if not isinstance(value, dict):
         message = "the file is not a mapping, as a record is"
-        return CheckedRecord(path, name, None, [Finding("yaml/not-a-mapping", "error", message, path, "", 1, 1)])
+        return CheckedRecord(
+            path, name, None, [Finding("yaml/not-a-mapping", "error", message, path, "", 1, 1)]
+        )
     findings = check_value(value, path, len(data), now, brief=brief)
     return CheckedRecord(path, name, value, _locate_all(findings, path, text, brief=brief))
 
 
-def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief: bool = False) -> list[Finding]:
+def check_value(
+    value: dict[str, Any], path: str, size: int, now: int, *, brief: bool = False
+) -> list[Finding]:
     schema = rules.schema_for(rules.find_payload_phase(value))
     findings = rules.check(value, skill=path, size=size, now=now)
     if is_surely_valid(schema, value):
@@ -107,12 +137,15 @@ def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief:
     if brief:  # jsonschema is not loaded then
         return [*findings, _SHAPELESS]
     first: dict[str, Finding] = {}
-    for mismatch in explain(schema, _cut(value)):  # a value of the wrong type also breaks other rules: once is enough
+    # a value of the wrong type also breaks other rules: once is enough
+    for mismatch in explain(schema, _cut(value)):
         first.setdefault(mismatch.where, rules.describe(mismatch))
     return _without_echoes([*(first.values() or [_SHAPELESS]), *findings])
 
 
-_SHAPELESS = Finding("pipeline/shape", "error", "its fields are not those of a record; `validate` names them")
+_SHAPELESS = Finding(
+    "pipeline/shape", "error", "its fields are not those of a record; `validate` names them"
+)
 _MOST_ITEMS = 500  # of a list or a mapping that are explained one by one
 _MOST_FINDINGS = 100
 
@@ -127,7 +160,11 @@ def _cut(value: Any) -> Any:
 def _without_echoes(findings: list[Finding]) -> list[Finding]:
     # A value that is wrong in itself is in the wrong place too: once is enough
     wrong = {finding.where for finding in findings if finding.code != rules.MISPLACED}
-    return [finding for finding in findings if finding.code != rules.MISPLACED or finding.where not in wrong]
+    return [
+        finding
+        for finding in findings
+        if finding.code != rules.MISPLACED or finding.where not in wrong
+    ]
 
 
 def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -> list[Finding]:
@@ -136,16 +173,22 @@ def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -
     if len(findings) > _MOST_FINDINGS:
         more = f"{len(findings) - _MOST_FINDINGS} more things are wrong with it"
         findings = [*findings[:_MOST_FINDINGS], Finding("pipeline/shape", "error", more)]
-    return place_findings(findings, path, yamltext.locate_all(text, [finding.where for finding in findings]))
+    return place_findings(
+        findings, path, yamltext.locate_all(text, [finding.where for finding in findings])
+    )
 
 
 def compare_with_repository(record: CheckedRecord, path: str) -> list[Finding]:
-    """What is missing in the repository around a folder. record: a valid one. Raises CheckpointError."""
+    """What is missing in the repository around a folder. record: a valid one. Raises
+    CheckpointError.
+    """
     from checkpoint_git.git.paths import find_state
 
     repository = find_repository(path) if os.path.isdir(path) else None
     if repository is None:
-        raise CheckpointError(f"--repo {escape_controls(path)} is not in a git work tree", "name a folder of one")
+        raise CheckpointError(
+            f"--repo {escape_controls(path)} is not in a git work tree", "name a folder of one"
+        )
     assert record.value is not None
     commit_map, payload = record.value["repo_commit_map"], record.value["phase_payload"]
     work_tree, names = repository[0], _read_names(*repository)
@@ -156,14 +199,22 @@ def compare_with_repository(record: CheckedRecord, path: str) -> list[Finding]:
             commits[join_pointer("/repo_commit_map", name)] = commit
         else:
             message = f"{quote(name)} is another repository: its commit was not looked for"
-            found.append(Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map"))
-    commits |= {f"/phase_payload/{field}": payload[field] for field in rules.COMMIT_FIELDS if field in payload}
+            found.append(
+                Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map")
+            )
+    commits |= {
+        f"/phase_payload/{field}": payload[field]
+        for field in rules.COMMIT_FIELDS
+        if field in payload
+    }
     found += _compare_commits(work_tree, commits)
     for at, artifact in enumerate(record.value["artifact_paths"]):
         if find_state(artifact, work_tree, work_tree) != "there":
             where, hint = f"/artifact_paths/{at}", "restore it, or run the phase again"
             message = f"{where[1:]} is {quote(artifact)}, which is not in {work_tree}"
-            found.append(Finding("pipeline/artifact-missing", "error", message, where=where, hint=hint))
+            found.append(
+                Finding("pipeline/artifact-missing", "error", message, where=where, hint=hint)
+            )
     return [finding._replace(path=record.path) for finding in found]
 
 

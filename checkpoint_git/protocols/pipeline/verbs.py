@@ -1,4 +1,6 @@
-"""`checkpoint pipeline`: append-only records of a pipeline's phases. Every answer, errors too, is one JSON document."""
+"""`checkpoint pipeline`: append-only records of a pipeline's phases. Every answer, errors too, is
+one JSON document.
+"""
 
 import json
 import os
@@ -94,7 +96,9 @@ exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrup
 """,
 }
 
-_BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
+_BROKEN_HINT = (
+    "restore the file, or take the newest good attempt with --fallback, or run the phase again"
+)
 _RUN = ("ticket_id", "run_id")
 
 
@@ -121,7 +125,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--artifact-paths", metavar="JSON", help='files the phase produced, ["src/foo.py"]')
     add("--timestamp", metavar="ISO", help="when the phase ended, with an offset (default: now)")
     add("--non-blocking", action="store_true", help="exit with 0 even on failure")
-    add("--fallback", action="store_true", help="use the newest valid attempt if the last is broken")
+    add(
+        "--fallback", action="store_true", help="use the newest valid attempt if the last is broken"
+    )
     add("--repo", metavar="PATH", help="check that commits and artifacts exist in this repository")
     add(
         "--skip-to",
@@ -130,7 +136,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--phase", metavar="PHASE", help=f"one of {', '.join(layout.PHASES)}")
     add("-v", "--verbose", action="store_true", help="accepted for compatibility; no effect")
-    add("--base", metavar="DIR", help=f"the folder of the records (default: {PIPELINE_DIR}, else ~/{layout.BASE})")
+    add(
+        "--base",
+        metavar="DIR",
+        help=f"the folder of the records (default: {PIPELINE_DIR}, else ~/{layout.BASE})",
+    )
 
 
 class PipelineRequest(NamedTuple):
@@ -141,7 +151,9 @@ class PipelineRequest(NamedTuple):
     @property
     def run(self) -> records.Run:
         phases = store.read_setting(self.invocation.cwd, self.invocation.env, PIPELINE_PHASES)
-        return records.open_run(self.base, self.args.ticket_id, self.args.run_id, self.invocation.now, phases)
+        return records.open_run(
+            self.base, self.args.ticket_id, self.args.run_id, self.invocation.now, phases
+        )
 
     def read_json(self, name: str, kind: type, default: str = "") -> Any:
         """The value of an option: JSON, - for what stdin holds, @FILE for what a file holds."""
@@ -152,25 +164,38 @@ class PipelineRequest(NamedTuple):
         elif text.startswith("@"):
             content = read_content(path := os.path.join(self.invocation.cwd, text[1:]), os.sep)
             if isinstance(content, OSError):
-                raise CheckpointError(f"{option}: {path} cannot be read: {content.strerror}", "name a file: @FILE")
+                raise CheckpointError(
+                    f"{option}: {path} cannot be read: {content.strerror}", "name a file: @FILE"
+                )
             text = content.decode("utf-8", "replace")
         wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
         try:
             value = jsontext.load(text)
         except jsontext.JsonTextError as error:
             message = escape_controls(error.message.replace("the file ", "it ", 1))
-            raise CheckpointError(f"{option} is not JSON: {message}", f"give {wanted}, in single quotes") from None
+            raise CheckpointError(
+                f"{option} is not JSON: {message}", f"give {wanted}, in single quotes"
+            ) from None
         if not isinstance(value, kind):
-            raise CheckpointError(f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes")
+            raise CheckpointError(
+                f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes"
+            )
         return value
 
     @property
     def attempt(self) -> int | None:
-        """The number in --attempt, None for "auto" or nothing: the newest or the next. Raises CheckpointError."""
+        """The number in --attempt, None for "auto" or nothing: the newest or the next. Raises
+        CheckpointError.
+        """
         text = self.args.attempt
         if text is None or text == "auto":
             return None
-        if text.isascii() and text.isdigit() and len(text) <= len(str(layout.MAX_ATTEMPT)) and int(text) >= 1:
+        if (
+            text.isascii()
+            and text.isdigit()
+            and len(text) <= len(str(layout.MAX_ATTEMPT))
+            and int(text) >= 1
+        ):
             return int(text)
         message = f'invalid --attempt "{escape_controls(shorten(text, 40))}": expected 1 to {layout.MAX_ATTEMPT}'
         raise CheckpointError(message, "or write --attempt auto")
@@ -178,7 +203,9 @@ class PipelineRequest(NamedTuple):
     def read_newest(self, *, fallback: bool = False) -> records.Found:
         """The attempt in --attempt, else the newest."""
         phase = records.check_phase(self.args.phase)
-        return records.read_newest(self.run, phase, self.invocation.now, attempt=self.attempt, fallback=fallback)
+        return records.read_newest(
+            self.run, phase, self.invocation.now, attempt=self.attempt, fallback=fallback
+        )
 
     def compare(self, record: CheckedRecord) -> CheckedRecord:
         if self.args.repo is None:
@@ -214,9 +241,17 @@ def make_document(args: Namespace, invocation: Invocation) -> dict[str, Any]:
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
     members: dict[str, Any] = {"error": error.message, "hint": error.hint}
     if "validate" in words:
-        members = {"is_valid": False, **members, "errors": [error.message], "warnings": [], "checkpoint": None}
+        members = {
+            "is_valid": False,
+            **members,
+            "errors": [error.message],
+            "warnings": [],
+            "checkpoint": None,
+        }
     let_through = "--non-blocking" in words and "write" in words
-    warning = f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
+    warning = (
+        f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
+    )
     document = _describe_reply(PipelineReply(False, members))
     return Answer(_write_document(document), 0 if let_through else 1, warning)
 
@@ -224,7 +259,9 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
 def _write(request: PipelineRequest) -> PipelineReply:
     args = request.args
     if args.timestamp == "":
-        raise CheckpointError("--timestamp is empty", "leave it out for now, or give --timestamp 2026-03-31T14:00:00Z")
+        raise CheckpointError(
+            "--timestamp is empty", "leave it out for now, or give --timestamp 2026-03-31T14:00:00Z"
+        )
     run = request.run
     draft = records.RecordDraft(
         phase=records.check_phase(args.phase, run.phases),
@@ -235,7 +272,9 @@ def _write(request: PipelineRequest) -> PipelineReply:
     )
     written = records.write_record(run, draft, request.attempt, request.invocation.now)
     members = {"checkpoint_path": written.path, "attempt_number": written.value["attempt_number"]}
-    return PipelineReply(True, {**members, **({"warnings": written.warnings} if written.warnings else {})})
+    return PipelineReply(
+        True, {**members, **({"warnings": written.warnings} if written.warnings else {})}
+    )
 
 
 def _read(request: PipelineRequest) -> PipelineReply:
@@ -247,7 +286,11 @@ def _read(request: PipelineRequest) -> PipelineReply:
         raise CheckpointError(f"{record.place}: {'; '.join(record.messages('error'))}", hint)
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
-        members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": found.warnings}
+        members |= {
+            "fallback": True,
+            "skipped": _skipped(found.skipped),
+            "warnings": found.warnings,
+        }
     return PipelineReply(True, members)
 
 
@@ -262,7 +305,10 @@ def _validate(request: PipelineRequest) -> PipelineReply:
         "findings": [finding._asdict() for finding in record.findings],
     }
     if not record.is_valid:
-        members |= {"error": f"{record.place} is not valid: {members['errors'][0]}", "hint": _BROKEN_HINT}
+        members |= {
+            "error": f"{record.place} is not valid: {members['errors'][0]}",
+            "hint": _BROKEN_HINT,
+        }
     return PipelineReply(record.is_valid, members)
 
 
@@ -275,14 +321,23 @@ def _list(request: PipelineRequest) -> PipelineReply:
         store.check_base(request.base)
         runs = [run._asdict() for run in store.read_base(request.base, request.base)]
         return PipelineReply(
-            True, {"count": len(runs), "tickets": sorted({run["ticket_id"] for run in runs}), "runs": runs}
+            True,
+            {
+                "count": len(runs),
+                "tickets": sorted({run["ticket_id"] for run in runs}),
+                "runs": runs,
+            },
         )
     records.check_ticket(request.base, args.ticket_id)
     run_id = request.run.run_id if args.run_id is not None else ""
     skipped: list[Skipped] = []
-    found = records.read_records(request.base, args.ticket_id, run_id, request.invocation.now, skipped)
+    found = records.read_records(
+        request.base, args.ticket_id, run_id, request.invocation.now, skipped
+    )
     listed = [{**(record.value or {}), "checkpoint_path": record.path} for record in found]
-    return PipelineReply(True, {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)})
+    return PipelineReply(
+        True, {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)}
+    )
 
 
 def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
@@ -316,7 +371,10 @@ def _list_phases(request: PipelineRequest, plan: records.Resumption) -> Pipeline
         "run_id": request.run.run_id,
         "next_phase": plan.run_from or None,
         "completed_phases": [(record.value or {})["phase"] for record in plan.records],
-        "phases": [{"phase": status.phase, "state": status.state, "errors": status.errors} for status in plan.phases],
+        "phases": [
+            {"phase": status.phase, "state": status.state, "errors": status.errors}
+            for status in plan.phases
+        ],
         "warnings": plan.warnings,
     }
     return PipelineReply(True, members)
@@ -362,7 +420,9 @@ def _refuse_skip(request: PipelineRequest, phase: str, plan: records.Resumption)
         "run_from": plan.run_from,
         "missing": [status.phase for status in lacking if status.state == "missing"],
         "invalid": [
-            {"phase": status.phase, "errors": status.errors} for status in lacking if status.state == "invalid"
+            {"phase": status.phase, "errors": status.errors}
+            for status in lacking
+            if status.state == "invalid"
         ],
         "completed_phases": [record.name.phase for record in plan.records],
         "warnings": plan.warnings,
@@ -372,7 +432,12 @@ def _refuse_skip(request: PipelineRequest, phase: str, plan: records.Resumption)
 
 def _next_attempt(request: PipelineRequest) -> PipelineReply:
     return PipelineReply(
-        True, {"next_attempt": records.next_attempt(request.run, records.check_phase(request.args.phase))}
+        True,
+        {
+            "next_attempt": records.next_attempt(
+                request.run, records.check_phase(request.args.phase)
+            )
+        },
     )
 
 

@@ -30,8 +30,8 @@ class RestorePoints:
     """The restore points of one workspace: verified ways back, made before anything dangerous.
 
     root: a folder in it, from which relative scopes start, or a git.Repo. The workspace is the
-    repository around it; outside git the nearest folder upward with .checkpoints, else root itself. now: as for
-    Checkpoints.
+    repository around it; outside git the nearest folder upward with .checkpoints, else root itself.
+    now: as for Checkpoints.
     """
 
     def __init__(self, root: "Folder" = ".", now: int | None = None) -> None:

@@ -33,13 +33,16 @@ class Snapshot(NamedTuple):
     at: str
     session: str
     before: str  # "before Edit"
-    notes: Mapping[str, str] = {}  # "branch", "head" ("none" for none) and "staged"; none in those of earlier versions
+    # "branch", "head" ("none" for none) and "staged"; none in those of earlier versions
+    notes: Mapping[str, str] = {}
 
 
 def read_snapshots(workspace: Workspace) -> list[Snapshot]:
     """Return those of this work tree, session by session, oldest first."""
     words = ["log", "--walk-reflogs", "-z", _FORMAT, snapshot.REF, "--"]
-    out = run_git(words, workspace.root, env=quiet_env(workspace.env), check=False).out.decode("utf-8", "replace")
+    out = run_git(words, workspace.root, env=quiet_env(workspace.env), check=False).out.decode(
+        "utf-8", "replace"
+    )
     sessions: dict[str, list[Snapshot]] = {}
     for record in reversed(out.split("\0")):
         lines = record.split("\n")
@@ -55,12 +58,22 @@ def read_snapshots(workspace: Workspace) -> list[Snapshot]:
 
 def find_snapshot(workspace: Workspace, word: str) -> Snapshot:
     """Return the one whose id is or begins with a word. Raises CheckpointError."""
-    found = {one.id: one for one in read_snapshots(workspace) if len(word) > 8 and one.id.startswith(word)}
+    found = {
+        one.id: one
+        for one in read_snapshots(workspace)
+        if len(word) > 8 and one.id.startswith(word)
+    }
     if len(found) == 1:
         return found.popitem()[1]
     shown = escape_controls(shorten(word, 60))
-    message = f"{len(found)} restore points begin with {shown}" if found else f"no such restore point: {shown}"
-    raise CheckpointError(message, command("checkpoint", "restore-point", "list", more=" shows those that are"))
+    message = (
+        f"{len(found)} restore points begin with {shown}"
+        if found
+        else f"no such restore point: {shown}"
+    )
+    raise CheckpointError(
+        message, command("checkpoint", "restore-point", "list", more=" shows those that are")
+    )
 
 
 @contextmanager
@@ -82,9 +95,13 @@ def open_snapshot(
     paths = [change.path for change in changes if change.after]
     paths += [path for path in closed if path not in paths]
     if with_git and not changes and not paths:  # any file: a point without one has no index
-        paths = [path for path in sorted(wanted) if os.path.isfile(os.path.join(workspace.root, path))][:1]
+        paths = [
+            path for path in sorted(wanted) if os.path.isfile(os.path.join(workspace.root, path))
+        ][:1]
     staged = _read_staged(workspace, found)
-    entries = _read_entries(workspace, {path: wanted[path] for path in paths}, frozenset(closed), staged)
+    entries = _read_entries(
+        workspace, {path: wanted[path] for path in paths}, frozenset(closed), staged
+    )
     asked = [*paths, *(change.path for change in changes if not change.after)]
     # what is behind a link is not there yet: the rollback removes the link first
     asked = [path for path in asked if not find_link(os.path.dirname(path), workspace.root)]
@@ -111,7 +128,10 @@ def _read_staged(workspace: Workspace, found: Snapshot) -> dict[str, TreeEntry]:
 
 
 def _describe(
-    found: Snapshot, entries: Sequence[ContentEntry], asked: Sequence[str], state: git.GitState | None
+    found: Snapshot,
+    entries: Sequence[ContentEntry],
+    asked: Sequence[str],
+    state: git.GitState | None,
 ) -> dict[str, Any]:
     """Return the members of a manifest that a rollback uses."""
     return {
@@ -119,7 +139,11 @@ def _describe(
         "type": "git_stash",
         "created_at": found.at,
         "expires_at": None,
-        "scope": {"asked": list(asked), "files": [entry.path for entry in entries], "state_keys": []},
+        "scope": {
+            "asked": list(asked),
+            "files": [entry.path for entry in entries],
+            "state_keys": [],
+        },
         "entries": [contents.write_entry(entry) for entry in entries],
         "left_out": [],
         "parts": [],
@@ -129,13 +153,19 @@ def _describe(
     }
 
 
-def _find_changes(workspace: Workspace, found: Snapshot, within: Sequence[str] | None) -> list[Change]:
+def _find_changes(
+    workspace: Workspace, found: Snapshot, within: Sequence[str] | None
+) -> list[Change]:
     """Return what differs: `old` is there now, `after` is wanted."""
     try:
         present = snapshot.take(workspace.root, "")
     except OSError as error:
-        hint = join_hints(command("git", "add", "-A", "--dry-run", more=" shows why"), "nothing was changed")
-        raise CheckpointError(f"git cannot add what is here: {escape_controls(str(error))}", hint) from None
+        hint = join_hints(
+            command("git", "add", "-A", "--dry-run", more=" shows why"), "nothing was changed"
+        )
+        raise CheckpointError(
+            f"git cannot add what is here: {escape_controls(str(error))}", hint
+        ) from None
     places = [f":(top,literal){path}" for path in within or ()]
     changes = diff_trees(workspace.root, present, found.tree, places, quiet_env(workspace.env))
     return [change for change in changes if _is_restored(change, is_named=bool(within))]
@@ -205,7 +235,10 @@ def _read_umask() -> int:
 
 
 def _read_entries(
-    workspace: Workspace, wanted: Mapping[str, TreeEntry], closed: frozenset[str], staged: Mapping[str, TreeEntry]
+    workspace: Workspace,
+    wanted: Mapping[str, TreeEntry],
+    closed: frozenset[str],
+    staged: Mapping[str, TreeEntry],
 ) -> list[ContentEntry]:
     """Return what the point holds at these paths.
 
@@ -217,16 +250,28 @@ def _read_entries(
 
     entries = []
     with Blobs(workspace.root, env) as reader:
-        for (path, blob), pieces in zip(blobs.items(), reader.stream_all(list(blobs.values())), strict=True):
+        for (path, blob), pieces in zip(
+            blobs.items(), reader.stream_all(list(blobs.values())), strict=True
+        ):
             if pieces is None:
-                raise CheckpointError(f"git has lost the content of {escape_controls(path)}", "nothing was changed")
+                raise CheckpointError(
+                    f"git has lost the content of {escape_controls(path)}", "nothing was changed"
+                )
             digest, size = sha256(), 0
             for piece in pieces:
                 digest.update(piece)
                 size += len(piece)
             is_link = wanted[path].mode == SYMLINK
-            mode = 0o777 if is_link else _find_mode(workspace.root, path, wanted[path], is_known=path not in closed)
-            entries.append(ContentEntry(path, "link" if is_link else "file", mode, size, digest.hexdigest(), blob))
+            mode = (
+                0o777
+                if is_link
+                else _find_mode(workspace.root, path, wanted[path], is_known=path not in closed)
+            )
+            entries.append(
+                ContentEntry(
+                    path, "link" if is_link else "file", mode, size, digest.hexdigest(), blob
+                )
+            )
 
     return entries
 
@@ -238,7 +283,9 @@ def _find_stored(
     env = quiet_env(workspace.env)
     paths = [path for path, entry in wanted.items() if entry == staged.get(path)]
     stdin = os.fsencode("".join(f"{path}\0" for path in paths))
-    fields = read_names(["check-attr", "-z", "--stdin", "filter"], workspace.root, stdin=stdin, env=env)
+    fields = read_names(
+        ["check-attr", "-z", "--stdin", "filter"], workspace.root, stdin=stdin, env=env
+    )
 
     stored = {}
     for path, name in zip(fields[::3], fields[2::3], strict=True):

@@ -61,7 +61,9 @@ def plan_capture(
 
     secret = _find_secret(workspace, named.secret, request.include)
     harmless = [scope_path for scope_path in named.secret if scope_path.path not in secret]
-    found = [scope_path for scope_path in [*named.found, *harmless] if scope_path.path not in claimed]
+    found = [
+        scope_path for scope_path in [*named.found, *harmless] if scope_path.path not in claimed
+    ]
     found.sort(key=lambda scope_path: scope_path.path)
     ignored = list[str]()
     if request.kind == "git_stash":

@@ -23,7 +23,9 @@ class PointFacts:
         from checkpoint_git.protocols.restore.damage import read_troubles
 
         context = self.context
-        return read_troubles(context.place, context.env, context.now, deep="restore/content" in context.codes)
+        return read_troubles(
+            context.place, context.env, context.now, deep="restore/content" in context.codes
+        )
 
 
 @check("restore", "error", remedy="as each finding says")
@@ -36,7 +38,12 @@ def find_point_trouble(facts: PointFacts) -> Iterator[Finding]:
     return (one for one in facts.findings if not (deep and one.code == "restore/content"))
 
 
-@check("restore/content", "error", remedy="make a new one, then `checkpoint restore-point drop ID`", when="named")
+@check(
+    "restore/content",
+    "error",
+    remedy="make a new one, then `checkpoint restore-point drop ID`",
+    when="named",
+)
 def find_content_trouble(facts: PointFacts) -> list[Finding]:
     """Restore points whose stored content is missing or damaged.
 

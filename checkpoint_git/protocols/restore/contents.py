@@ -44,7 +44,9 @@ class ContentEntry(NamedTuple):
     size: int = 0  # bytes of a file's content, or of a link's target
     sha256: str = ""  # of the same, hexadecimal; "" for folders and absent paths
     blob: str = ""  # the id under which git keeps the content
-    twin: str = ""  # if the file has several names (hard links) and this is not the first: the first
+    twin: str = (
+        ""  # if the file has several names (hard links) and this is not the first: the first
+    )
 
 
 class ContentDifference(NamedTuple):
@@ -75,7 +77,9 @@ def match_twins(entries: Iterable[ContentEntry]) -> list[ContentEntry]:
     return matched
 
 
-def compare_entries(before: Iterable[ContentEntry], now: Iterable[ContentEntry]) -> list[ContentDifference]:
+def compare_entries(
+    before: Iterable[ContentEntry], now: Iterable[ContentEntry]
+) -> list[ContentDifference]:
     """Return how two states of a scope differ, by path."""
     old_entries = {entry.path: entry for entry in match_twins(before) if entry.kind != "absent"}
     new_entries = {entry.path: entry for entry in match_twins(now) if entry.kind != "absent"}

@@ -58,7 +58,9 @@ def _useless(code: str, message: str, manifest: Manifest) -> Finding:
 def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
     """Yield everything that is wrong with a point; every byte of its content is read."""
     location = store.locate(workspace, manifest.id)
-    yield from _check_record(workspace, manifest, read_log(workspace.root), has_ref=bool(location.commit))
+    yield from _check_record(
+        workspace, manifest, read_log(workspace.root), has_ref=bool(location.commit)
+    )
     if not manifest.trouble:
         yield from _check_content(location, manifest, points.find_damage(location, manifest))
 
@@ -117,7 +119,9 @@ def _check_record(
 ) -> Iterator[Finding]:
     """Yield what is wrong with a point apart from its content."""
     if manifest.is_foreign:
-        message = f"{manifest.id} was not made in this clone: it is untrusted, and no command uses it"
+        message = (
+            f"{manifest.id} was not made in this clone: it is untrusted, and no command uses it"
+        )
         drop = ("checkpoint", "restore-point", "drop", "--foreign", manifest.id)
         hint = advise("ignore it, or remove it", *drop)
         yield Finding("restore/foreign", "warning", message, _path_of(manifest), hint=hint)

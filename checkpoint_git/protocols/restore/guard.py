@@ -71,9 +71,14 @@ class Call(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--reader", metavar="TOOL", action="append", help="another tool that only reads")
-    parser.add_argument("--require", action="store_true", help="make no point: block until you have made one")
-    parser.add_argument("--auto", action="store_true", help=SUPPRESS)  # what earlier versions wrote into hooks
+    parser.add_argument(
+        "--reader", metavar="TOOL", action="append", help="another tool that only reads"
+    )
+    parser.add_argument(
+        "--require", action="store_true", help="make no point: block until you have made one"
+    )
+    # what earlier versions wrote into hooks
+    parser.add_argument("--auto", action="store_true", help=SUPPRESS)
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
@@ -104,7 +109,9 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if loss:
         return _stop(f"{loss}, and no restore point brings that back: {_LET_USER}")
     if any(is_git_name(part) for part in call.path.split("/")):
-        return _stop(f"{call.path} belongs to git, and no restore point brings that back: {_LET_USER}")
+        return _stop(
+            f"{call.path} belongs to git, and no restore point brings that back: {_LET_USER}"
+        )
     if args.require:
         return _check_points(call, invocation)
     return _keep(tops, find_label(data), call)
@@ -135,7 +142,9 @@ def read_call(value: Any, cwd: str) -> Call | None:
     path = next((given[name] for name in _PATH_NAMES if name in given), "")
     if not isinstance(path, str) or not _is_path(path):
         return None
-    return Call(tool, cwd, "\n".join(commands), os.path.normpath(os.path.join(cwd, path)) if path else "")
+    return Call(
+        tool, cwd, "\n".join(commands), os.path.normpath(os.path.join(cwd, path)) if path else ""
+    )
 
 
 def _is_path(text: str) -> bool:
@@ -184,7 +193,9 @@ def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
             kept = snapshot.take(top, label)
         except OSError as error:
             reason = error.strerror or str(error)
-            return _stop(f"no restore point could be made before {call.tool}: {reason}; then try again, or {_LET_USER}")
+            return _stop(
+                f"no restore point could be made before {call.tool}: {reason}; then try again, or {_LET_USER}"
+            )
         if not kept:
             return _stop(
                 f"no restore point could be made before {call.tool}: git does not read {top}: `git status` shows why"

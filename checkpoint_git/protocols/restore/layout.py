@@ -24,8 +24,8 @@ RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # copies of files, below a point's folder
 PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
-# Lock files of this tool in the work tree (outside git, since the git directory has the others). No point has them: a
-# rollback would take the lock from whoever holds it.
+# Lock files of this tool in the work tree (outside git, since the git directory has the others). No
+# point has them: a rollback would take the lock from whoever holds it.
 LOCKS = frozenset(
     f"{path}{ending}"
     for path in (f"{FOLDER}/.lock", f"{FOLDER}/checkpoint-restore.lock", f"{AUDIT_LOG}.lock")
@@ -69,7 +69,9 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
         return Workspace(repository[0], cwd, now, env, repository[1])
     if may_be_bare(os.path.abspath(cwd)):
         hint = "go to a work tree: restore points keep files that you work on"
-        raise CheckpointError(f"{escape_controls(cwd)} is in a repository without a work tree", hint)
+        raise CheckpointError(
+            f"{escape_controls(cwd)} is in a repository without a work tree", hint
+        )
     return Workspace(find_or_plan_place(cwd).root, cwd, now, env, None)
 
 

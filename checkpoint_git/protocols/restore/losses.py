@@ -33,12 +33,26 @@ _DROPS = LossRow("*", ("drop database", "drop schema", "drop table"), "it delete
 TABLE = (
     LossRow(_REMOVERS, (_INSIDE, _AROUND), f"it removes or moves .git, and {_HAS_ALL}"),
     LossRow("chmod|chown|chgrp", (_INSIDE,), f"it changes .git, and {_HAS_ALL}"),
-    LossRow("chmod|chown|chgrp", (_AROUND,), f"it changes .git, and {_HAS_ALL}", ("-R", "--recursive")),
     LossRow(
-        "find", (_INSIDE, _AROUND), f"it removes what is in .git, and {_HAS_ALL}", ("-delete", *_REMOVERS.split("|"))
+        "chmod|chown|chgrp", (_AROUND,), f"it changes .git, and {_HAS_ALL}", ("-R", "--recursive")
     ),
-    LossRow("cp|dd|install|ln|rsync|tee|truncate", (_INSIDE,), f"it overwrites what is in .git, and {_HAS_ALL}"),
-    LossRow("perl|sed", (_INSIDE,), f"it overwrites what is in .git, and {_HAS_ALL}", ("-i", "--in-place*")),
+    LossRow(
+        "find",
+        (_INSIDE, _AROUND),
+        f"it removes what is in .git, and {_HAS_ALL}",
+        ("-delete", *_REMOVERS.split("|")),
+    ),
+    LossRow(
+        "cp|dd|install|ln|rsync|tee|truncate",
+        (_INSIDE,),
+        f"it overwrites what is in .git, and {_HAS_ALL}",
+    ),
+    LossRow(
+        "perl|sed",
+        (_INSIDE,),
+        f"it overwrites what is in .git, and {_HAS_ALL}",
+        ("-i", "--in-place*"),
+    ),
     LossRow(
         "git push",
         ("--force*", "-f", "--delete", "-d", "--mirror", "--prune", "+*", ":?*"),
@@ -50,9 +64,15 @@ TABLE = (
     LossRow("git update-ref", ("-d", "--delete", "--stdin"), "it deletes a ref"),
     LossRow("git stash drop|git stash clear", (), "it deletes a stash"),
     LossRow("git branch", ("-D",), "it deletes a branch, merged or not"),
-    LossRow("git branch", ("-d", "--delete"), "it deletes a branch, merged or not", ("-f", "--force")),
+    LossRow(
+        "git branch", ("-d", "--delete"), "it deletes a branch, merged or not", ("-f", "--force")
+    ),
     LossRow("git tag", ("-d", "--delete"), "it deletes a tag"),
-    LossRow("git worktree remove", ("-f", "--force"), "it deletes a work tree with what is not committed in it"),
+    LossRow(
+        "git worktree remove",
+        ("-f", "--force"),
+        "it deletes a work tree with what is not committed in it",
+    ),
     LossRow("git clean", ("-x", "-X"), "it deletes what git ignores"),
     LossRow("dropdb", (), "it deletes a database"),
     _DROPS,
@@ -62,14 +82,49 @@ _LONGEST = 50_000  # characters that shlex takes; it needs seconds for a megabyt
 _SEPARATORS = ";&|()\n"
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PREFIXES = frozenset(
-    ("!", "builtin", "command", "do", "elif", "else", "if", "nohup", "setsid", "then", "time", "until", "while", "{")
+    (
+        "!",
+        "builtin",
+        "command",
+        "do",
+        "elif",
+        "else",
+        "if",
+        "nohup",
+        "setsid",
+        "then",
+        "time",
+        "until",
+        "while",
+        "{",
+    )
 )
 _PREFIXES_WITH_OPTIONS = frozenset(
-    ("doas", "env", "exec", "ionice", "nice", "stdbuf", "strace", "sudo", "timeout", "watch", "xargs")
+    (
+        "doas",
+        "env",
+        "exec",
+        "ionice",
+        "nice",
+        "stdbuf",
+        "strace",
+        "sudo",
+        "timeout",
+        "watch",
+        "xargs",
+    )
 )
 # words behind such a prefix among which its options are; commands of a pipeline that are looked at
 _NEAR = 5
-_OPTIONS_WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path")
+_OPTIONS_WITH_VALUE = (
+    "-C",
+    "-c",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--config-env",
+    "--exec-path",
+)
 # They search, or keep as a text, what they are given; the latter pass it on through a pipe.
 _SEARCHING = frozenset(
     (
@@ -228,7 +283,9 @@ def _fits(row: LossRow, pipeline: Sequence[Simple], cwd: str, top: str) -> bool:
     words = simple.words
     if "--help" in words:
         return False
-    if simple.name.startswith("git ") and any(_fits_word("-n", word) or word == "--dry-run" for word in words):
+    if simple.name.startswith("git ") and any(
+        _fits_word("-n", word) or word == "--dry-run" for word in words
+    ):
         return False
     if simple.name == "find":
         words = _find_words(pipeline)
@@ -266,14 +323,18 @@ def _is_inside(word: str) -> bool:
 
 
 def _is_around(word: str, cwd: str, top: str) -> bool:
-    """Return whether a word names, maybe by a pattern, .git of the work tree or a folder around it."""
+    """Return whether a word names, maybe by a pattern, .git of the work tree or a folder around
+    it.
+    """
     if not word or word.startswith("-"):
         return False
     path = os.path.normpath(os.path.join(cwd, os.path.expanduser(word.replace("$PWD", cwd))))
     place = os.path.join(top, ".git")
 
     while True:
-        is_hidden = os.path.basename(place).startswith(".") and not os.path.basename(path).startswith(".")
+        is_hidden = os.path.basename(place).startswith(".") and not os.path.basename(
+            path
+        ).startswith(".")
         if path.count("/") == place.count("/") and fnmatchcase(place, path) and not is_hidden:
             return True
         if place == "/":
@@ -313,7 +374,9 @@ def _is_narrow(tests: Sequence[str]) -> bool:
 
 
 def _drops_tables(pipeline: Sequence[Simple], programs: Collection[str]) -> bool:
-    """Return whether such statements get to a program that may run them. programs: of all commands."""
+    """Return whether such statements get to a program that may run them. programs: of all
+    commands.
+    """
     simple = pipeline[0]
     program = simple.name.partition(" ")[0]
     text = re.sub(r"\s+", " ", " ".join([program, *simple.words]).lower())

@@ -19,7 +19,12 @@ from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.contents import Location, Part
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms import parts
-from checkpoint_git.protocols.restore.mechanisms.contract import Means, MechanismPlan, PartRequest, WantedState
+from checkpoint_git.protocols.restore.mechanisms.contract import (
+    Means,
+    MechanismPlan,
+    PartRequest,
+    WantedState,
+)
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
 from checkpoint_git.protocols.restore.store import Manifest
@@ -29,7 +34,9 @@ _STATES_HINT += "files beside them are kept in the same point without --type"
 # a kind of point that stores no files -> what to do instead
 _PART_TYPES = {
     "state_snapshot": _STATES_HINT,
-    "database_savepoint": ("a savepoint cannot outlive its process: --database URL copies the database instead"),
+    "database_savepoint": (
+        "a savepoint cannot outlive its process: --database URL copies the database instead"
+    ),
 }
 # what is proven -> the findings that would disprove it
 _PROOFS = {
@@ -158,7 +165,9 @@ def verify_point(
     outcome = "failure" if is_wrong else "success"
     try:
         audit.append_record(workspace, "verify", outcome, manifest.id, details)
-    except CheckpointError as error:  # such as a read-only file system, on which the check is as good
+    except (
+        CheckpointError
+    ) as error:  # such as a read-only file system, on which the check is as good
         message = f"this check is not in the log: {error.message}"
         findings.append(Finding("restore/not-logged", "note", message, hint=error.hint))
     proofs = {proof: not codes.intersection(disproving) for proof, disproving in _PROOFS.items()}
@@ -269,7 +278,9 @@ def _open_usable(
         yield point
 
 
-def _load_usable(workspace: Workspace, word: str, wanted: WantedState, allowed: Allowed) -> Manifest:
+def _load_usable(
+    workspace: Workspace, word: str, wanted: WantedState, allowed: Allowed
+) -> Manifest:
     """Return the point that a word names. Raises CheckpointError if it may not be used."""
     manifest = store.load_point(workspace, word, foreign=allowed.foreign)
     _check_state(workspace, manifest, allowed)
@@ -323,7 +334,9 @@ def _check_trusted(workspace: Workspace, manifest: Manifest, kept_parts: Sequenc
         is_trusted = logged.get(manifest.id) == manifest.value["digest"]
 
     if not is_trusted:
-        message = f"{manifest.id} has an untrusted database: it may not have been made in this clone"
+        message = (
+            f"{manifest.id} has an untrusted database: it may not have been made in this clone"
+        )
         hint = "it is not restored, because its dump may contain untrusted commands"
         raise CheckpointError(message, hint)
 
@@ -434,5 +447,7 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
 def _find_locks(workspace: Workspace) -> list[str]:
     """Return the user's locks that a killed git left and that keep us from removing a ref."""
     git_dir = os.path.dirname(workspace.base)
-    locks = [os.path.join(git_dir, f"{name}.lock") for name in ("packed-refs", "reftable/tables.list")]
+    locks = [
+        os.path.join(git_dir, f"{name}.lock") for name in ("packed-refs", "reftable/tables.list")
+    ]
     return [path for path in locks if os.path.lexists(path)]

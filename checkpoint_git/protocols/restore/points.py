@@ -67,7 +67,9 @@ def create(workspace: Workspace, request: PointRequest) -> CreatedPoint:
     return made._replace(uncommitted=uncommitted)
 
 
-def _build_patiently(workspace: Workspace, request: PointRequest, captured: Capture) -> CreatedPoint:
+def _build_patiently(
+    workspace: Workspace, request: PointRequest, captured: Capture
+) -> CreatedPoint:
     for remaining_tries in reversed(range(_TRIES)):
         try:
             return _build(workspace, request, captured)
@@ -172,7 +174,9 @@ def _describe(
     return {**value, "digest": store.find_digest(value), "state": "active", "history": []}
 
 
-def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -> list[ContentEntry]:
+def _capture_proven(
+    location: Location, kind: str, found: Sequence[ScopePath]
+) -> list[ContentEntry]:
     """Capture files until each comes back in a rehearsal; some may be written to meanwhile."""
     kept = {scope_path.path: ContentEntry(scope_path.path, "absent") for scope_path in found}
     before = list(found)

@@ -15,7 +15,9 @@ from checkpoint_git.protocols.restore import layout
 
 # Secrets: names, beginnings and endings of names, and ends of paths; code and documents have such
 # names because they are about secrets, public keys and templates are committed on purpose
-_SECRETS = {key: tuple(words) for key, words in load_document(__file__, "secret_names.json").items()}
+_SECRETS = {
+    key: tuple(words) for key, words in load_document(__file__, "secret_names.json").items()
+}
 _MOST_READ = 1 << 20
 
 
@@ -45,7 +47,9 @@ def is_doubtful(path: str) -> bool:
 
 
 def is_harmless(full: str) -> bool:
-    """Return whether a file is code or a document without anything that looks like a key or a token."""
+    """Return whether a file is code or a document without anything that looks like a key or a
+    token.
+    """
     from checkpoint_git.core.redact import holds_secret
 
     if not full.lower().endswith(_SECRETS["code"]):
@@ -94,7 +98,9 @@ _HINT = "do not use this point: its manifest was edited by hand or damaged"
 # A manifest can come with an untrusted branch: whatever it names is checked here, and again when it
 # is written.
 def is_plain_path(path: str) -> bool:
-    """Return whether a path, by its text, stays below the workspace, and out of git and restore points."""
+    """Return whether a path, by its text, stays below the workspace, and out of git and restore
+    points.
+    """
     if "\0" in path or path.startswith(("/", f"{layout.FOLDER}/chk_")):
         return False
     parts = path.split("/")
@@ -143,7 +149,10 @@ def check(value: dict[str, Any], point: str) -> list[Finding]:
     if not troubles and value["hash"] != _hash(value):
         message = "the hash is not that of the entries"
         troubles.append(_Trouble("restore/manifest-hash", message, "/hash"))
-    return [Finding(trouble.code, "error", trouble.message, where=trouble.where, hint=_HINT) for trouble in troubles]
+    return [
+        Finding(trouble.code, "error", trouble.message, where=trouble.where, hint=_HINT)
+        for trouble in troubles
+    ]
 
 
 def _check_head(value: dict[str, Any], point: str) -> Iterator[_Trouble]:
@@ -220,7 +229,9 @@ def _has_whole_details(kind: str, details: dict[str, Any]) -> bool:
     if not is_connection(details["connection"]):
         return False
     tables = details["tables"]
-    return _is_list_of_relations(details["held"]) and (tables is None or _is_list_of_relations(tables))
+    return _is_list_of_relations(details["held"]) and (
+        tables is None or _is_list_of_relations(tables)
+    )
 
 
 def _is_list_of_relations(value: Any) -> bool:

@@ -22,7 +22,9 @@ _KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFLNK: "link", stat.S_IF
 _CHUNK = 1 << 20  # bytes
 _TRIES = 3
 _PERMISSIONS = 0o777  # not setuid and its kin: another user than the file's owner may roll back
-_READABLE = "a restore point must contain all of its scope: make it readable, or exclude it from the scope"
+_READABLE = (
+    "a restore point must contain all of its scope: make it readable, or exclude it from the scope"
+)
 
 
 class Scope(NamedTuple):
@@ -159,7 +161,9 @@ def _list_folder(root: str, path: str) -> list[str]:
         message = f"{escape_controls(path)} cannot be listed: {error.strerror}"
         raise CheckpointError(message, _READABLE) from None
     paths = {name: _join(path, name) for name in names}
-    return [name for name in names if is_plain_path(paths[name]) and paths[name] not in layout.LOCKS]
+    return [
+        name for name in names if is_plain_path(paths[name]) and paths[name] not in layout.LOCKS
+    ]
 
 
 def match(root: str, pattern: str) -> list[str]:

@@ -40,11 +40,12 @@ _SETTINGS = """\
 # A point holds a file's own bytes: no filter runs, and no line ends are converted.
 _ATTRIBUTES = "* -text !crlf !eol -ident !working-tree-encoding -filter\n"
 _CONVERTING = ("text", "crlf", "eol", "ident", "working-tree-encoding", "filter")
+# filters that give back what they took: an unchanged file stays what it is in git
 STORES = (
     "lfs",
     "annex",
     "git-crypt",
-)  # filters that give back what they took: an unchanged file stays what it is in git
+)
 # What git keeps of a merge, rebase, cherry-pick, revert or bisect in progress; first its refs.
 OPERATION_REFS = (
     "CHERRY_PICK_HEAD",
@@ -74,7 +75,14 @@ OPERATION_FILES = (
     "BISECT_FIRST_PARENT",
     "BISECT_RUN",
 )
-_FORMER_FILES = ("index", "ignored", "paths", "new", "index.lock")  # automatic.X of earlier versions
+# automatic.X of earlier versions
+_FORMER_FILES = (
+    "index",
+    "ignored",
+    "paths",
+    "new",
+    "index.lock",
+)
 _SESSION_KEYS = (b'"session_id"', b'"conversation_id"', b'"sessionId"')
 _TOOL_KEYS = (b'"tool_name"', b'"toolName"')
 
@@ -91,7 +99,9 @@ class SnapshotRepository:
         self.git_dir = git_dir
         self.common_dir = common_dir
         self.home = os.path.join(git_dir, "checkpoint", "automatic")
-        self.env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        self.env = {
+            name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+        }
 
         self.env["LC_ALL"] = "C"
         for role in ("AUTHOR", "COMMITTER"):
@@ -106,7 +116,9 @@ class SnapshotRepository:
         """Return what the user's git prints. Raises OSError if it fails."""
         return _check(words, _run(words, self.top, self.env))
 
-    def ask_private(self, *words: str, home: str = "", index: str = "", source: str = os.devnull) -> str:
+    def ask_private(
+        self, *words: str, home: str = "", index: str = "", source: str = os.devnull
+    ) -> str:
         """Return what git prints in the private git directory. Raises OSError if it fails."""
         home = home or self.home
         env = self.env | {
@@ -118,7 +130,9 @@ class SnapshotRepository:
         return _check(words, _run(words, self.top, env, source))
 
 
-def _run(words: tuple[str, ...], cwd: str, env: dict[str, str], source: str = os.devnull) -> tuple[int, str, str]:
+def _run(
+    words: tuple[str, ...], cwd: str, env: dict[str, str], source: str = os.devnull
+) -> tuple[int, str, str]:
     """Return git's exit code, its output, and its last complaint.
 
     subprocess would cost more than git.
@@ -163,7 +177,13 @@ def _check(words: tuple[str, ...], result: tuple[int, str, str]) -> str:
 def find_repository(start: str) -> SnapshotRepository | None:
     """Return the repository around a folder; None outside git, and if a path has a line break."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    words = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
+    words = (
+        "rev-parse",
+        "--path-format=absolute",
+        "--show-toplevel",
+        "--git-dir",
+        "--git-common-dir",
+    )
     lines = _run(words, start, env)[1].split("\n")
     if len(lines) != 3 or not os.path.exists(os.path.join(lines[1], "HEAD")):
         return None
@@ -190,7 +210,9 @@ def take(start: str, label: str) -> str:
                 return _take_locked(repository, label)
             except OverBudgetError:
                 raise
-            except OSError:  # a file went away meanwhile, or objects that the private index names were pruned
+            except (
+                OSError
+            ):  # a file went away meanwhile, or objects that the private index names were pruned
                 if attempt == _ATTEMPTS:
                     raise
                 shutil.rmtree(repository.home, ignore_errors=True)
@@ -232,7 +254,8 @@ def _take_locked(repository: SnapshotRepository, label: str) -> str:
 def _clear_locks(repository: SnapshotRepository) -> None:
     """Remove what a git that was killed left on the ref of these points, which only we write.
 
-    A lock that is younger than git ever holds one may be of the user's `git gc`, so its age is waited for.
+    A lock that is younger than git ever holds one may be of the user's `git gc`, so its age is
+    waited for.
     """
     for name in (f"{REF}.lock", f"logs/{REF}.lock"):
         path = os.path.join(repository.git_dir, name)
@@ -278,10 +301,13 @@ def _begin(repository: SnapshotRepository) -> None:
         os.makedirs(os.path.join(new, folder))
 
     for name in os.listdir(repository.git_dir):
-        if name == "index" or name.startswith("sharedindex."):  # git compares its time with those of the files
+        # git compares its time with those of the files
+        if name == "index" or name.startswith("sharedindex."):
             shutil.copy2(os.path.join(repository.git_dir, name), os.path.join(new, name))
 
-    with open(os.path.join(os.path.dirname(__file__), "secret_names.json"), encoding="utf-8") as stream:
+    with open(
+        os.path.join(os.path.dirname(__file__), "secret_names.json"), encoding="utf-8"
+    ) as stream:
         secrets = json.load(stream)
     exclude = os.path.join(repository.common_dir, "info", "exclude")
     files = {
@@ -322,7 +348,10 @@ def _write_settings(repository: SnapshotRepository) -> str:
     lines = ["[core]", f"\trepositoryformatversion = {int(object_format == 'sha256')}"]
     if object_format == "sha256":
         lines += ["[extensions]", "\tobjectFormat = sha256"]
-    users = (os.path.join(repository.common_dir, "config"), os.path.join(repository.git_dir, "config.worktree"))
+    users = (
+        os.path.join(repository.common_dir, "config"),
+        os.path.join(repository.git_dir, "config.worktree"),
+    )
 
     for path in users:
         quoted = path.replace("\\", "\\\\").replace('"', '\\"')
@@ -350,12 +379,15 @@ def _list_pathspecs(secrets: dict[str, list[str]]) -> list[str]:
     specs = ["."]
     for name in [*secrets["names"], *(path[1:] for path in secrets["paths"])]:
         specs.append(f":(icase,exclude)*/{name}")
-        specs.append(f":(icase,exclude)[{name[0]}]{name[1:]}")  # [s]ecrets is a file, secrets a folder too
+        # [s]ecrets is a file, secrets a folder too
+        specs.append(f":(icase,exclude)[{name[0]}]{name[1:]}")
     specs += [f":(icase,exclude)*{ending}" for ending in secrets["endings"]]
     return specs
 
 
-def _replace_converted(repository: SnapshotRepository, home: str, secrets: dict[str, list[str]]) -> None:
+def _replace_converted(
+    repository: SnapshotRepository, home: str, secrets: dict[str, list[str]]
+) -> None:
     """Replace the content of files that git converts by their own bytes, in a private index."""
     listed = os.path.join(home, "listed")
     _write(listed, repository.ask("ls-files", "-z"))
@@ -369,14 +401,20 @@ def _replace_converted(repository: SnapshotRepository, home: str, secrets: dict[
     paths = {path for path in paths if os.path.isfile(os.path.join(repository.top, path))}
     _write(listed, "".join(f"{path}\0" for path in sorted(paths)))
     if paths:
-        repository.ask_private("update-index", "-z", "--force-remove", "--stdin", home=home, source=listed)
+        repository.ask_private(
+            "update-index", "-z", "--force-remove", "--stdin", home=home, source=listed
+        )
         repository.ask_private("update-index", "-z", "--add", "--stdin", home=home, source=listed)
 
 
 def _is_secret(path: str, secrets: dict[str, list[str]]) -> bool:
     name = path.rpartition("/")[2].lower()
     has_ending = name.endswith(tuple(secrets["endings"]))
-    return name in secrets["names"] or has_ending or f"/{path.lower()}".endswith(tuple(secrets["paths"]))
+    return (
+        name in secrets["names"]
+        or has_ending
+        or f"/{path.lower()}".endswith(tuple(secrets["paths"]))
+    )
 
 
 def _list_changed(repository: SnapshotRepository) -> list[str]:
@@ -404,7 +442,11 @@ def _measure(repository: SnapshotRepository, paths: list[str]) -> int:
 def _add(repository: SnapshotRepository, changed: list[str]) -> None:
     """Take what changed into the private index, except what git cannot add."""
     specs = _read(os.path.join(repository.home, "paths")).split("\0")
-    specs += [f":(exclude,literal){path.rstrip('/')}" for path in changed if not _can_add(repository, path)]
+    specs += [
+        f":(exclude,literal){path.rstrip('/')}"
+        for path in changed
+        if not _can_add(repository, path)
+    ]
     source = os.path.join(repository.home, "paths.now")
     _write(source, "\0".join(specs))
     repository.ask_private("add", "-A", f"--pathspec-from-file={source}", "--pathspec-file-nul")
@@ -451,7 +493,10 @@ def _write_staged(repository: SnapshotRepository) -> str:
     operation as git/PATH.
     """
     operation = _list_operation_files(repository)
-    state = " ".join(f"{name} {_read_time(os.path.join(repository.git_dir, name))}" for name in ("index", *operation))
+    state = " ".join(
+        f"{name} {_read_time(os.path.join(repository.git_dir, name))}"
+        for name in ("index", *operation)
+    )
     record = os.path.join(repository.home, "staged")
     tree, _, recorded = _read(record).partition(" ")
     if recorded == state:
@@ -466,7 +511,9 @@ def _write_staged(repository: SnapshotRepository) -> str:
 
     listed = os.path.join(repository.home, "listed")
     _write(listed, "".join(f"{os.path.join(repository.git_dir, name)}\n" for name in operation))
-    blobs = repository.ask_private("hash-object", "-w", "--no-filters", "--stdin-paths", source=listed).split()
+    blobs = repository.ask_private(
+        "hash-object", "-w", "--no-filters", "--stdin-paths", source=listed
+    ).split()
     lines += [f"100644 {blob}\tgit/{name}" for name, blob in zip(operation, blobs, strict=True)]
     _write(listed, "".join(f"{line}\0" for line in lines))
 
@@ -487,7 +534,10 @@ def _list_operation_files(repository: SnapshotRepository) -> list[str]:
         if os.path.isfile(path) and not os.path.islink(path):
             found.append(name)
         for folder, _, names in os.walk(path):
-            found += [os.path.relpath(os.path.join(folder, file), repository.git_dir) for file in sorted(names)]
+            found += [
+                os.path.relpath(os.path.join(folder, file), repository.git_dir)
+                for file in sorted(names)
+            ]
     return found
 
 

@@ -36,9 +36,13 @@ from checkpoint_git.protocols.restore.contents import ContentEntry, Location, re
 from checkpoint_git.protocols.restore.layout import Workspace
 
 SCHEMA_VERSION = 1
-CREATE_HINT = command("checkpoint", "restore-point", "create", Blank("what to keep", "SCOPE"), more=" makes one")
+CREATE_HINT = command(
+    "checkpoint", "restore-point", "create", Blank("what to keep", "SCOPE"), more=" makes one"
+)
 _BUILDING = ".new-"
-_JOURNAL = "rollback"  # in the folder of a safety point while the rollback that it is for is under way
+_JOURNAL = (
+    "rollback"  # in the folder of a safety point while the rollback that it is for is under way
+)
 _JOURNALED = re.compile("(?:chk_|auto-)[a-z0-9_]+(?: --index| --operation| --scope PART)*")
 _MUTABLE = ("state", "history", "digest")
 
@@ -201,7 +205,9 @@ def list_points(workspace: Workspace) -> list[Manifest]:
 
 
 def is_covered(workspace: Workspace) -> bool:
-    """Return whether a live point of this clone and work tree has the whole workspace as its scope."""
+    """Return whether a live point of this clone and work tree has the whole workspace as its
+    scope.
+    """
     refs = {}
     if workspace.git_dir is not None:
         refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
@@ -429,7 +435,10 @@ def clear_unfinished(workspace: Workspace) -> None:
     for base in _list_bases(workspace):
         if not os.path.islink(base):
             _remove_unfinished(workspace, base)
-            for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):
+            for folder in (
+                base,
+                *(layout.point_folder(base, point) for point in layout.list_ids(base)),
+            ):
                 remove_stray_files(folder)
 
     if not workspace.git_dir:

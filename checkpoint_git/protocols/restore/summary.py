@@ -14,7 +14,9 @@ _MOST_SHOWN = 20
 
 
 def is_present(place: Place) -> bool:
-    ours = os.path.join(find_common_dir(place.git_dir), "checkpoint-restore") if place.git_dir else ""
+    ours = (
+        os.path.join(find_common_dir(place.git_dir), "checkpoint-restore") if place.git_dir else ""
+    )
     for base in (ours, place.directory):
         with suppress(OSError):
             if any(name.startswith("chk_") for name in os.listdir(base)):
@@ -23,12 +25,21 @@ def is_present(place: Place) -> bool:
 
 
 def summarize(question: Question) -> Summary:
-    from checkpoint_git.protocols.restore.layout import find_base, list_ids  # most projects have no restore points
+    # most projects have no restore points
+    from checkpoint_git.protocols.restore.layout import (
+        find_base,
+        list_ids,
+    )
 
     place = question.place
     points = list_ids(find_base(place.top, place.git_dir))
     if question.reader == "completion":
-        return Summary(names={"restore-point OPERAND": points[::-1], "restore-point OPERAND create": [":files"]})
+        return Summary(
+            names={
+                "restore-point OPERAND": points[::-1],
+                "restore-point OPERAND create": [":files"],
+            }
+        )
     if question.reader == "report":
         return Summary(blocks=list(_list_points(question)))
     if not points:
@@ -42,7 +53,10 @@ def _list_points(question: Question) -> Iterator[Block]:
     from checkpoint_git.protocols.restore.layout import open_workspace
     from checkpoint_git.protocols.restore.store import find_state, read_manifests
 
-    points, rows = read_manifests(open_workspace(question.place.top, question.now, {})), list[tuple[str, ...]]()
+    points, rows = (
+        read_manifests(open_workspace(question.place.top, question.now, {})),
+        list[tuple[str, ...]](),
+    )
     for manifest in reversed(points[-_MOST_SHOWN:]):
         reason, made = (str(manifest.value.get(key) or "") for key in ("reason", "created_at"))
         state = find_state(manifest, question.now)

@@ -156,7 +156,9 @@ _SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=list(ACTIONS), help="one of the above")
-    operands = 'create: files, folders, patterns; else the id of a point, its beginning, or "latest"'
+    operands = (
+        'create: files, folders, patterns; else the id of a point, its beginning, or "latest"'
+    )
     parser.add_argument("operands", metavar="OPERAND", nargs="*", help=operands)
     add = parser.add_argument
     add("--reason", metavar="TEXT", help="the reason, recorded in the log")
@@ -165,7 +167,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("git_stash", "file_backup", "state_snapshot", "database_savepoint"),
         help="how to store it (default: git_stash in a repository, else file_backup)",
     )
-    add("--state", metavar="KEY=FILE", action="append", help="also save JSON from a file (-: stdin)")
+    add(
+        "--state", metavar="KEY=FILE", action="append", help="also save JSON from a file (-: stdin)"
+    )
     add(
         "--database",
         metavar="URL",
@@ -244,7 +248,14 @@ _HELP = command("checkpoint", "restore-point", "--help", more=" shows what each 
 _AUTOMATIC_HINT = join_hints(
     "`rollback` takes it, also with --dry-run",
     "`git diff` takes the digits",
-    command("checkpoint", "restore-point", "gc", "--keep", Blank("how many", "N"), more=" drops old ones"),
+    command(
+        "checkpoint",
+        "restore-point",
+        "gc",
+        "--keep",
+        Blank("how many", "N"),
+        more=" drops old ones",
+    ),
 )
 
 
@@ -327,7 +338,9 @@ def _make_row(workspace: Workspace, manifest: store.Manifest) -> tuple[str | Lin
 def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     manifest = store.load_point(workspace, args.operands[0], foreign=True)
     if manifest.trouble:
-        hint = command("checkpoint", "restore-point", "verify", manifest.id, more=" shows the details")
+        hint = command(
+            "checkpoint", "restore-point", "verify", manifest.id, more=" shows the details"
+        )
         raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
 
     value = manifest.value

@@ -1,4 +1,6 @@
-"""A skill's checkpoint as the fields of an initiative, and back: the same state under each one's own names."""
+"""A skill's checkpoint as the fields of an initiative, and back: the same state under each one's
+own names.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +27,9 @@ def fields_of_skill(value: dict[str, Any]) -> dict[str, str | list[str]]:
     primer = value.get("context_primer")
     files = read_list(primer, "generated_files") if isinstance(primer, dict) else []
     fields = {ours: _text(value.get(theirs)) for ours, theirs in _TEXTS.items()}
-    fields["last_action"] = (done_text(done[0]) if done else "") or _text(value.get("progress_summary"))
+    fields["last_action"] = (done_text(done[0]) if done else "") or _text(
+        value.get("progress_summary")
+    )
     fields["next_action"] = action_text(ahead[0]) if ahead else ""
     paths = [name for name in files if isinstance(name, str)]
     texts = {key: text for key, text in fields.items() if text.strip()}
@@ -47,10 +51,14 @@ def write_fields(
 
 
 def plan_edits(fields: Mapping[str, str], value: Mapping[str, Any]) -> list[Edit]:
-    """The edits that bring a skill's checkpoint to these fields. The next action goes to the head of its list."""
+    """The edits that bring a skill's checkpoint to these fields. The next action goes to the head
+    of its list.
+    """
     texts = {**_TEXTS, "last_action": "progress_summary"}
     given = {theirs: fields[ours] for ours, theirs in texts.items() if ours in fields}
-    replace: dict[str, Any] = {name: text for name, text in given.items() if value.get(name) != text}
+    replace: dict[str, Any] = {
+        name: text for name, text in given.items() if value.get(name) != text
+    }
     if "next_action" in fields:
         ahead = read_list(dict(value), "next_actions")
         if not ahead or action_text(ahead[0]) != fields["next_action"]:

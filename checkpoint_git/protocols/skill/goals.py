@@ -1,6 +1,7 @@
 """Which pull requests finish a next action once they are merged, as its checkpoint says. Pure.
 
-Only structure finishes an action: done_when_merged, or a plain text that is a verb of merging and pull requests.
+Only structure finishes an action: done_when_merged, or a plain text that is a verb of merging and
+pull requests.
 """
 
 import re
@@ -25,7 +26,9 @@ def find_named(text: str) -> list[str]:
 
 
 def find_merging(text: str) -> list[str]:
-    """Return the pull requests of a text that is a verb of merging with them and nothing else, else []."""
+    """Return the pull requests of a text that is a verb of merging with them and nothing else, else
+    [].
+    """
     text = text.strip()
     if len(text) > _LONGEST_GOAL or _SIGN in text or not any(map(str.isdigit, text)):
         return []
@@ -40,7 +43,11 @@ def find_merging(text: str) -> list[str]:
     signed += text[end:]
     references = [mention.reference for mention in mentions]
     is_mergeable = all(map(is_pull_request, references))
-    return list(dict.fromkeys(references)) if is_mergeable and re.fullmatch(_ONLY_MERGES, signed) else []
+    return (
+        list(dict.fromkeys(references))
+        if is_mergeable and re.fullmatch(_ONLY_MERGES, signed)
+        else []
+    )
 
 
 def is_pull_request(reference: str) -> bool:
@@ -49,7 +56,9 @@ def is_pull_request(reference: str) -> bool:
 
 
 def find_goals(action: Any) -> list[str]:
-    """Return the references that finish an item of next_actions once all of them are merged, [] for none."""
+    """Return the references that finish an item of next_actions once all of them are merged, [] for
+    none.
+    """
     if isinstance(action, str):
         return find_merging(action)
     stated = action.get(FIELD) if isinstance(action, dict) else None
@@ -65,6 +74,8 @@ def find_goals(action: Any) -> list[str]:
 
 
 def with_goals(text: str) -> Any:
-    """Return a new action as it is stored: with done_when_merged where its text is nothing but a merge."""
+    """Return a new action as it is stored: with done_when_merged where its text is nothing but a
+    merge.
+    """
     goals = find_merging(text)
     return {"text": text, FIELD: goals} if goals else text

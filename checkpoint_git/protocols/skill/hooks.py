@@ -1,4 +1,6 @@
-"""What tools call of skill checkpoints: drift in a push, and their `$schema` for `init --schemas` and uninstall."""
+"""What tools call of skill checkpoints: drift in a push, and their `$schema` for `init --schemas`
+and uninstall.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,17 +18,24 @@ from checkpoint_git.protocols.skill.layout import SCHEMA_FILE
 _REFERENCE = f"./{SCHEMA_FILE}"
 
 
-def check_push(files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
+def check_push(
+    files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env: Mapping[str, str]
+) -> list[Finding]:
     """Return warnings about next actions of pushed checkpoints that are merged."""
     from checkpoint_git.protocols.check import locate_all
     from checkpoint_git.protocols.skill.drift.checks import find_shipped_actions
     from checkpoint_git.protocols.skill.drift.facts import make_facts
     from checkpoint_git.protocols.validate import iterate_checked
 
-    documents = list(iterate_checked(((path, data) for path, data in files if protocol_of(path) == "skill"), now))
+    documents = list(
+        iterate_checked(((path, data) for path, data in files if protocol_of(path) == "skill"), now)
+    )
     facts = make_facts(plan_place(cwd), documents, now, env)
     texts = {document.path: document.text for document in documents}
-    return locate_all([finding for finding in find_shipped_actions(facts) if finding.level == "warning"], texts.get)
+    return locate_all(
+        [finding for finding in find_shipped_actions(facts) if finding.level == "warning"],
+        texts.get,
+    )
 
 
 def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None], frozenset[str]]:
@@ -34,11 +43,17 @@ def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None]
     from checkpoint_git.protocols.skill.drift.facts import SkillFacts
 
     facts = context.facts(SkillFacts)
-    return len(facts.summaries), facts.read_text, frozenset(one.path for one, _ in facts.find_aged("complete"))
+    return (
+        len(facts.summaries),
+        facts.read_text,
+        frozenset(one.path for one, _ in facts.find_aged("complete")),
+    )
 
 
 def name_schemas(place: Place, now: int, *, wanted: bool, dry_run: bool) -> list[str]:
-    """Lets every checkpoint that has no $schema name ours, or none name it; their paths. updated_at stays."""
+    """Lets every checkpoint that has no $schema name ours, or none name it; their paths. updated_at
+    stays.
+    """
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         rest = {key: inner for key, inner in (value or {}).items() if key != "$schema"}

@@ -10,12 +10,20 @@ DIRECTORY = ".checkpoints"
 SUFFIX = ".checkpoint.json"
 WORD = ".checkpoint."  # in a checkpoint's name, whatever its ending
 HISTORY = "history"
-SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
+# below .checkpoints, where a project keeps the schema for its editors
+SCHEMA_FILE = "schemas/skill.schema.json"
 MAX_NAME_BYTES = 128
 HERE = "."  # a project_dir that is the folder around .checkpoints, wherever it was cloned to
 
 _DEVICES = frozenset(
-    ["con", "prn", "aux", "nul", *(f"com{digit}" for digit in "123456789"), *(f"lpt{digit}" for digit in "123456789")]
+    [
+        "con",
+        "prn",
+        "aux",
+        "nul",
+        *(f"com{digit}" for digit in "123456789"),
+        *(f"lpt{digit}" for digit in "123456789"),
+    ]
 )
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 _COPIES = ("~", ".bak", ".orig", ".rej", ".tmp", ".swp", ".lock", ".old")
@@ -28,7 +36,9 @@ def find_skill(file_name: str) -> str:
 
 
 def is_nearly_a_name(file_name: str) -> bool:
-    """Return whether a name looks like a misspelt checkpoint's: wrong ending or capital letters; no editor's backup."""
+    """Return whether a name looks like a misspelt checkpoint's: wrong ending or capital letters; no
+    editor's backup.
+    """
     name = file_name.lower()
     if find_skill(file_name) or name.startswith(".") or name.endswith(_COPIES):
         return False
@@ -43,12 +53,18 @@ def right_name(path: str) -> str:
 
 
 def check_skill_name(name: str) -> None:
-    """Raises CheckpointError if a skill's name could not be a file's name on every system, or could be a path."""
+    """Raises CheckpointError if a skill's name could not be a file's name on every system, or could
+    be a path.
+    """
     trouble = find_name_trouble(name)
     if trouble:
-        close = "".join("-" if letter in _FORBIDDEN else letter for letter in find_skill(name) or name).strip(" .-~")
+        close = "".join(
+            "-" if letter in _FORBIDDEN else letter for letter in find_skill(name) or name
+        ).strip(" .-~")
         hint = "a name looks like oc-app-architect" if find_name_trouble(close) else f"try {close}"
-        raise CheckpointError(f'invalid name "{escape_controls(shorten(name, 60))}": {trouble}', hint)
+        raise CheckpointError(
+            f'invalid name "{escape_controls(shorten(name, 60))}": {trouble}', hint
+        )
 
 
 def find_name_trouble(name: str) -> str:
@@ -85,17 +101,23 @@ def checkpoint_path(place: Place, skill: str) -> str:
 
 
 def history_path(place: Place, skill: str, mark: str) -> str:
-    """The absolute path of a file of a skill's past; mark sets it apart from the others, such as "2026-03-31-9f2c"."""
+    """The absolute path of a file of a skill's past; mark sets it apart from the others, such as
+    "2026-03-31-9f2c".
+    """
     check_skill_name(skill)
     check_skill_name(mark)
     return os.path.join(place.directory, HISTORY, f"{skill}.{mark}.json")
 
 
 def is_history_of(file_name: str, skill: str) -> bool:
-    """Return whether a file of the history folder is of that skill's past. No mark has a dot in it."""
+    """Return whether a file of the history folder is of that skill's past. No mark has a dot in
+    it.
+    """
     start, end = f"{skill}.", ".json"
     mark = file_name[len(start) : -len(end)]
-    return file_name.startswith(start) and file_name.endswith(end) and bool(mark) and "." not in mark
+    return (
+        file_name.startswith(start) and file_name.endswith(end) and bool(mark) and "." not in mark
+    )
 
 
 def relative_checkpoint_path(place: Place, skill: str) -> str:

@@ -1,9 +1,12 @@
-"""The names and words of a skill checkpoint, and which of them another one means or was probably meant to be. Pure."""
+"""The names and words of a skill checkpoint, and which of them another one means or was probably
+meant to be. Pure.
+"""
 
 from collections.abc import Iterable
 from functools import lru_cache
 
-# the objects with names of their own, by their path without numbers and ids; all others are open to any name
+# the objects with names of their own, by their path without numbers and ids; all others are open to
+# any name
 KNOWN = {
     "": frozenset(
         (
@@ -80,10 +83,19 @@ LISTS: dict[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 # what is said at the root and is below it
 # where a text belongs in the objects of a list
-TEXTS = {"progress_table": "label", "blockers": "description", "pm_refs": "id", "eval_scores": "rubric"}
+TEXTS = {
+    "progress_table": "label",
+    "blockers": "description",
+    "pm_refs": "id",
+    "eval_scores": "rubric",
+}
 _BELOW = {
     name: f"{parent}.{name}"
-    for parent, members in (("skill_state", SKILL_STATE), ("cost", KNOWN["cost"]), ("context_primer", CONTEXT_PRIMER))
+    for parent, members in (
+        ("skill_state", SKILL_STATE),
+        ("cost", KNOWN["cost"]),
+        ("context_primer", CONTEXT_PRIMER),
+    )
     for name in members
 }
 # object -> words that people type -> the name
@@ -99,7 +111,8 @@ _WORDS = {
     "progress_table": {"name": "label", "title": "label", "state": "status"},
     "blockers": {"text": "description", "question": "description", "blocks": "blocking"},
 }
-_NO_SHORT_NAME = frozenset(["version", "state", "record", "skill"])  # parts of names that mean something else, too
+# parts of names that mean something else, too
+_NO_SHORT_NAME = frozenset(["version", "state", "record", "skill"])
 # word that people type -> the choice that it means
 _CHOICES = {
     "done": "complete",
@@ -146,9 +159,9 @@ def bare(key: str) -> str:
 
 @lru_cache(maxsize=4_000)  # as for find_near_miss
 def find_meaning(name: str, parent: str = "") -> str:
-    """The known place that a name surely means in one of the KNOWN objects, as a path below it; "" for none. In another
-    spelling, in the singular, by the first or last words of the name, at the root by the name of what is below, or by a
-    word of the table.
+    """The known place that a name surely means in one of the KNOWN objects, as a path below it; ""
+    for none. In another spelling, in the singular, by the first or last words of the name, at the
+    root by the name of what is below, or by a word of the table.
     """
     short, spelled = _short_names(parent), spell(name) if len(name) < _LONGEST else ""
     forms = (spelled, f"{spelled}s", spelled.removesuffix("s"), name.lower())
@@ -173,7 +186,11 @@ def _short_names(parent: str) -> dict[str, str]:
         for at in range(1, len(words)):
             for part in ("_".join(words[:at]), "_".join(words[at:])):
                 parts.setdefault(part, set()).add(place)
-    short = {part: min(found) for part, found in parts.items() if len(found) == 1 and len(part) >= _SHORTEST}
+    short = {
+        part: min(found)
+        for part, found in parts.items()
+        if len(found) == 1 and len(part) >= _SHORTEST
+    }
     telling = {name: place for name, place in short.items() if name not in _NO_SHORT_NAME}
     return {**telling, **_WORDS.get(parent, {}), **places}
 
@@ -183,12 +200,18 @@ def spell(word: str) -> str:
 
 
 def find_choice(text: str, choices: Iterable[str]) -> str:
-    """The one of the choices that a text surely means, "" for none: done -> complete, user-decision, external."""
+    """The one of the choices that a text surely means, "" for none: done -> complete,
+    user-decision, external.
+    """
     known, spelled = list(choices), spell(text)
     same = [each for each in known if spelled.replace("_", "") == each.replace("_", "")]
     if same or _CHOICES.get(spelled) in known:
         return same[0] if same else _CHOICES[spelled]
-    near = [each for each in known if spelled in each.split("_") or (len(spelled) > 3 and each.startswith(spelled))]
+    near = [
+        each
+        for each in known
+        if spelled in each.split("_") or (len(spelled) > 3 and each.startswith(spelled))
+    ]
     return near[0] if len(near) == 1 else ""
 
 
@@ -205,11 +228,17 @@ def find_near_miss(key: str, known: frozenset[str]) -> str | None:
 
 
 def find_sibling(name: str, there: Iterable[str]) -> str:
-    """A name there that a new one may be a slip of, "" for none: build for builds, not run-1 for run-2."""
+    """A name there that a new one may be a slip of, "" for none: build for builds, not run-1 for
+    run-2.
+    """
     from difflib import get_close_matches
 
     numbers = [letter for letter in name if letter.isdigit()]
-    known = {spell(each): each for each in there if [letter for letter in each if letter.isdigit()] == numbers}
+    known = {
+        spell(each): each
+        for each in there
+        if [letter for letter in each if letter.isdigit()] == numbers
+    }
     near = get_close_matches(spell(name), known, 1, 0.8) if len(name) < 60 else []
     return known[near[0]] if near else ""
 
@@ -219,6 +248,8 @@ def _split_humps(key: str) -> str:
     if key.islower():
         return key
     return "".join(
-        f"_{letter}" if "A" <= letter <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9") else letter
+        f"_{letter}"
+        if "A" <= letter <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9")
+        else letter
         for before, letter in zip(f" {key}", key, strict=False)
     )

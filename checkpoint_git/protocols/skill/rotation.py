@@ -1,7 +1,8 @@
 """Which parts of a checkpoint are past, and the history document they move to. Pure.
 
-Past is what is closed and what nothing open names. The document depends on the moved entries alone: two branches that
-rotate the same ones write the same bytes. Values are token values (jsontext); the find_ functions take plain ones too.
+Past is what is closed and what nothing open names. The document depends on the moved entries alone:
+two branches that rotate the same ones write the same bytes. Values are token values (jsontext); the
+find_ functions take plain ones too.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -45,7 +46,9 @@ class Rotation(NamedTuple):
 
 
 def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -> Rotation:
-    """What is left without its past. reverted: merged requests ("#12") that the history took back -> the evidence."""
+    """What is left without its past. reverted: merged requests ("#12") that the history took back
+    -> the evidence.
+    """
     rest = dict(value)
     keeper = _Keeper(value, reverted or {})
     moved = []
@@ -60,8 +63,17 @@ def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = No
 
 def find_merged(value: dict[str, Any]) -> set[str]:
     """The references of the merged pull requests that a rotation would move."""
-    lists = (part for part in plan_rotation(value).moved if part.where.startswith(f"/skill_state/{_MERGED_LISTS}"))
-    return {reference for part in lists for item in part.items for reference in find_entry_references(item)}
+    lists = (
+        part
+        for part in plan_rotation(value).moved
+        if part.where.startswith(f"/skill_state/{_MERGED_LISTS}")
+    )
+    return {
+        reference
+        for part in lists
+        for item in part.items
+        for reference in find_entry_references(item)
+    }
 
 
 def history_document(skill: str, moved: list[Moved]) -> str:
@@ -70,7 +82,9 @@ def history_document(skill: str, moved: list[Moved]) -> str:
 
 
 def history_marks(day: str, past: bytes) -> list[str]:
-    """Names for a history file, of which the first free one is taken: the day (2026-03-02) and a digest of its text."""
+    """Names for a history file, of which the first free one is taken: the day (2026-03-02) and a
+    digest of its text.
+    """
     from hashlib import sha256
 
     mark = f"{day}-{sha256(past).hexdigest()[:12]}"
@@ -79,7 +93,9 @@ def history_marks(day: str, past: bytes) -> list[str]:
 
 
 class _Keeper:
-    """Decides which entries stay. references, words: what the open parts name -> the part, in words."""
+    """Decides which entries stay. references, words: what the open parts name -> the part, in
+    words.
+    """
 
     def __init__(self, value: dict[str, Any], reverted: Mapping[str, str]) -> None:
         self.reverted, self.kept = reverted, list[Kept]()
@@ -87,7 +103,9 @@ class _Keeper:
         for place, text in _open_texts(value):
             for reference in find_references(text):
                 self.references.setdefault(unqualify(reference, frozenset()), place)
-            for word in "".join(letter if letter.isalnum() or letter in "_-" else " " for letter in text).split():
+            for word in "".join(
+                letter if letter.isalnum() or letter in "_-" else " " for letter in text
+            ).split():
                 self.words.setdefault(word, place)
 
     def find_reason(self, item: Any, *, is_merged: bool = False) -> str:
@@ -110,7 +128,9 @@ class _Keeper:
             why = "" if at in newest else self.find_reason(item, is_merged=is_merged)
             if why:
                 name = item.get("id") if isinstance(item, dict) else item
-                named = find_entry_references(item) or [shorten(name, 60) if isinstance(name, str) else "an entry"]
+                named = find_entry_references(item) or [
+                    shorten(name, 60) if isinstance(name, str) else "an entry"
+                ]
                 self.kept.append(Kept(where, named[0], why))
             if why or at in newest:
                 stays.append(item)
@@ -125,7 +145,10 @@ def _open_texts(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"next action {at + 1}", views.action_text(action)
     for blocker in views.open_blockers(value):
         for key in ("description", "proposed_resolution"):
-            yield f"blocker {shorten(str(blocker.get('id', '?')), 40)}", views.text_field(blocker, key)
+            yield (
+                f"blocker {shorten(str(blocker.get('id', '?')), 40)}",
+                views.text_field(blocker, key),
+            )
     for row in views.open_rows(value):
         for key in ("id", "label", "notes"):
             yield f"row {shorten(str(row.get('id', '?')), 40)}", views.text_field(row, key)
@@ -135,9 +158,13 @@ _ENTRY_KEYS = ("number", "pr", "pr_number", "id", "ref", "url")
 
 
 def find_entry_references(item: Any) -> list[str]:
-    """Without the repository: of 12, "#12", "owner/app#12", {"id": "ABC-3"}; of an object its naming fields alone."""
+    """Without the repository: of 12, "#12", "owner/app#12", {"id": "ABC-3"}; of an object its
+    naming fields alone.
+    """
     if isinstance(item, dict):
-        return [one for key in _ENTRY_KEYS if key in item for one in find_entry_references(item[key])]
+        return [
+            one for key in _ENTRY_KEYS if key in item for one in find_entry_references(item[key])
+        ]
     text = item.decode("ascii", "replace") if isinstance(item, bytes) else item
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text)
@@ -155,10 +182,17 @@ def _take_decisions(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
         return []
     # of the twenty places, what is still named takes the first
     newest = range(len(decisions) - 1, -1, -1)
-    staying = set(sorted(newest, key=lambda at: not keeper.find_reason(decisions[at]))[:KEPT_DECISIONS])
+    staying = set(
+        sorted(newest, key=lambda at: not keeper.find_reason(decisions[at]))[:KEPT_DECISIONS]
+    )
     left = [item for at, item in enumerate(decisions) if at in staying]
     rest["context_primer"] = {**rest["context_primer"], "key_decisions": left}
-    return [Moved("/context_primer/key_decisions", [item for at, item in enumerate(decisions) if at not in staying])]
+    return [
+        Moved(
+            "/context_primer/key_decisions",
+            [item for at, item in enumerate(decisions) if at not in staying],
+        )
+    ]
 
 
 def _take_state(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
@@ -176,8 +210,12 @@ def _take_state(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
         elif key.startswith(_CLOSED_LISTS + _CLOSED_RECORDS) and isinstance(member, list):
             left[key], past = keeper.split(where, member, is_merged=key.startswith(_MERGED_LISTS))
         elif key == "run_history" and isinstance(member, list):
-            by_age = sorted(range(len(member)), key=lambda at: (views.read_when(member[at]), at), reverse=True)
-            left[key], past = keeper.split(where, member, is_merged=False, newest=set(by_age[:KEPT_RUNS]))
+            by_age = sorted(
+                range(len(member)), key=lambda at: (views.read_when(member[at]), at), reverse=True
+            )
+            left[key], past = keeper.split(
+                where, member, is_merged=False, newest=set(by_age[:KEPT_RUNS])
+            )
         if past:
             moved.append(Moved(where, past))
     if moved:

@@ -1,6 +1,7 @@
 """What a skill checkpoint must mean beyond its shape, which is the schema's business. Pure.
 
-A value may break the schema: a rule looks at what has the type it knows, and is silent about anything else.
+A value may break the schema: a rule looks at what has the type it knows, and is silent about
+anything else.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -16,7 +17,13 @@ from checkpoint_git.protocols.mismatch import OWN, find_doubles, list_objects, q
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.goals import find_named, is_pull_request
 from checkpoint_git.protocols.skill.layout import HERE
-from checkpoint_git.protocols.skill.shape import FILL, advise_edit, advise_move, describe, empty_field
+from checkpoint_git.protocols.skill.shape import (
+    FILL,
+    advise_edit,
+    advise_move,
+    describe,
+    empty_field,
+)
 from checkpoint_git.protocols.skill.views import (
     find_done_actions,
     is_open,
@@ -99,7 +106,9 @@ def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
     if name == skill or not isinstance(name, str) or not name.strip():
         return []
     message = f"skill is {quote(name)}, but the file is named {quote(skill)}"
-    hint = advise_edit("one skill, one file: rename the file, or correct the field", "/skill", Word(("=", OWN)))
+    hint = advise_edit(
+        "one skill, one file: rename the file, or correct the field", "/skill", Word(("=", OWN))
+    )
     return [make_error("skill/file-name", message, "/skill", hint)]
 
 
@@ -196,8 +205,9 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     primer = value.get("context_primer")
     decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
     if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
+        count = len(decisions)
         message = (
-            f"there are {len(decisions)} key decisions, more than {MAX_DECISIONS}: every session reads all of them"
+            f"there are {count} key decisions, more than {MAX_DECISIONS}: every session reads them"
         )
         what = "summarise the older ones, or move them to history"
         hint = advise(what, "checkpoint", "rotate", OWN)
@@ -224,7 +234,10 @@ def _is_absolute(path: str) -> bool:
 
 
 def _advise_size(value: dict[str, Any]) -> AnyHint:
-    from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
+    # few checkpoints are that long
+    from checkpoint_git.protocols.skill.rotation import (
+        plan_rotation,
+    )
 
     if plan_rotation(value).moved:
         return advise("move closed entries to history", "checkpoint", "rotate", OWN)
@@ -253,7 +266,9 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         message = "status is in_progress, but progress_table is missing"
         step = Blank("the step")
         row = Word(('+:json={"id": "', step, '", "label": "', step, '", "status": "in_progress"}'))
-        hint = advise_edit("list the phases or steps, since progress is counted from them", "/progress_table", row)
+        hint = advise_edit(
+            "list the phases or steps, since progress is counted from them", "/progress_table", row
+        )
         yield make_warning("skill/no-progress-table", message, "/progress_table", hint)
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but context_primer is missing"
@@ -335,7 +350,12 @@ def _check_merges(stated: Any, where: str) -> Iterator[Finding]:
         return
     if not stated:
         hint = advise_edit("name the pull requests, or leave it out", where, "-=")
-        yield make_warning("skill/action-never-done", "done_when_merged is empty, so nothing finishes it", where, hint)
+        yield make_warning(
+            "skill/action-never-done",
+            "done_when_merged is empty, so nothing finishes it",
+            where,
+            hint,
+        )
     for at, entry in enumerate(stated):
         named = find_named(entry) if isinstance(entry, str) else []
         if isinstance(entry, str) and not (named and all(map(is_pull_request, named))):
@@ -384,7 +404,9 @@ def _check_names(value: dict[str, Any]) -> Iterator[Finding]:
 def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
     for key in value:
         if names.is_misplaced_operator(key) or (key == "field" and not where):
-            message = f"the field {quote(key)} looks like part of an update command that was typed wrong"
+            message = (
+                f"the field {quote(key)} looks like part of an update command that was typed wrong"
+            )
             name = names.bare(key)
             meaning = name if where else names.find_meaning(name) or f"skill_state.{name}"
             hint = advise_move(value, key, where, meaning)

@@ -79,7 +79,11 @@ _PLACES: dict[str, tuple[str, str, str | Word]] = {
 
 _LONGEST = 2_000  # characters of a hint
 _MOST_PARTS = 20  # of a place that an edit names
-_KEYWORDS = {"type": "skill/wrong-type", "minimum": "skill/negative-amount", "minLength": "skill/empty-field"}
+_KEYWORDS = {
+    "type": "skill/wrong-type",
+    "minimum": "skill/negative-amount",
+    "minLength": "skill/empty-field",
+}
 
 
 def describe(mismatch: Mismatch) -> Finding:
@@ -92,17 +96,29 @@ def describe(mismatch: Mismatch) -> Finding:
             change = Word(("=", OWN))
         elif not change and where != "/updated_at":
             change = FILL
-        return make_error(code, f"{quote_where(where)} is missing", where, advise_edit("add it", where, change))
+        return make_error(
+            code, f"{quote_where(where)} is missing", where, advise_edit("add it", where, change)
+        )
     if keyword == "minLength" and not code:
         return empty_field(where)
     if keyword == "enum" and not advice:
-        meant = names.find_choice(mismatch.value, mismatch.expected) if isinstance(mismatch.value, str) else ""
+        meant = (
+            names.find_choice(mismatch.value, mismatch.expected)
+            if isinstance(mismatch.value, str)
+            else ""
+        )
         advice = "use the intended word" if meant else "choose one of these"
         change = f"={meant or mismatch.expected[0]}"
     code = code or _KEYWORDS.get(keyword, "skill/shape")
     if not change and where != "/updated_at":
         advice, change = _write_line(where, mismatch)
-    return Finding(code, "error", explain_mismatch(mismatch), where=where, hint=advise_edit(advice, where, change))
+    return Finding(
+        code,
+        "error",
+        explain_mismatch(mismatch),
+        where=where,
+        hint=advise_edit(advice, where, change),
+    )
 
 
 def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str | Word]:
@@ -133,7 +149,9 @@ def _blanks(text: str) -> str | Word:
     return word if isinstance(word, Word) else text
 
 
-def advise_edit(what: str, where: str, change: str | Word, more: Sequence[Argument] = ()) -> AnyHint:
+def advise_edit(
+    what: str, where: str, change: str | Word, more: Sequence[Argument] = ()
+) -> AnyHint:
     """Return what to do about a place, and the update that does it.
 
     change: the edit's end, such as "=1.0" or "-="; "" only stamps it. more: other edits.
@@ -143,7 +161,11 @@ def advise_edit(what: str, where: str, change: str | Word, more: Sequence[Argume
     start = _name_place(where, is_removed=change == "-=")
     if not start:
         return f"{what}, in the file itself"
-    word = f"{start}{change}" if isinstance(change, str) else Word((f"{start}{change.parts[0]}", *change.parts[1:]))
+    word = (
+        f"{start}{change}"
+        if isinstance(change, str)
+        else Word((f"{start}{change.parts[0]}", *change.parts[1:]))
+    )
     return advise(what, "checkpoint", "update", OWN, word, *more)
 
 
@@ -183,7 +205,9 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> Any
     if content in ("", [], {}, None, target):
         what = f"did you mean {meant}? It adds nothing; to remove it"
         items = []
-    elif not (is_list or target in ("", {}, None)) or not all(isinstance(item, kind) for item in items):
+    elif not (is_list or target in ("", {}, None)) or not all(
+        isinstance(item, kind) for item in items
+    ):
         what = f"did you mean {meant}? It does not fit there; to keep it"
         path = f"skill_state.{names.bare(key)}"
         is_list = True
@@ -224,8 +248,14 @@ def write_item(field: str, text: str) -> dict[str, Any]:
 
 def empty_field(where: str) -> Finding:
     """The finding for a text that must say something and does not."""
-    code = INCOMPLETE[parent][0] if (parent := find_parent(where)) in INCOMPLETE and parent else "skill/empty-field"
-    return make_error(code, f"{quote_where(where)} is empty", where, advise_edit("fill it in", where, FILL))
+    code = (
+        INCOMPLETE[parent][0]
+        if (parent := find_parent(where)) in INCOMPLETE and parent
+        else "skill/empty-field"
+    )
+    return make_error(
+        code, f"{quote_where(where)} is empty", where, advise_edit("fill it in", where, FILL)
+    )
 
 
 def _star_indices(where: str) -> str:

@@ -30,8 +30,12 @@ _MOST_SHOWN = 12  # skills named in a hint
 _HEAD = 1 << 16  # bytes of a misnamed file that are looked at
 
 
-def read_files(place: Place, *, only: Collection[str] | None = None) -> Iterator[tuple[str, FileContent]]:
-    """(path from place.top, content or the error of reading it), sorted. Raises CheckpointError for the folder."""
+def read_files(
+    place: Place, *, only: Collection[str] | None = None
+) -> Iterator[tuple[str, FileContent]]:
+    """(path from place.top, content or the error of reading it), sorted. Raises CheckpointError for
+    the folder.
+    """
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
     if only is not None:
         paths = [path for path in paths if relative_path(path, place.top) in only]
@@ -46,10 +50,16 @@ def list_skills(place: Place) -> list[str]:
 def list_misnamed(place: Place) -> list[str]:
     """The absolute paths of files that look like checkpoints and are not named like any."""
     try:
-        names = sorted(name for name in os.listdir(place.directory) if layout.is_nearly_a_name(name))
+        names = sorted(
+            name for name in os.listdir(place.directory) if layout.is_nearly_a_name(name)
+        )
     except OSError:
         return []
-    return [path for path in [os.path.join(place.directory, name) for name in names] if _looks_like_one(path)]
+    return [
+        path
+        for path in [os.path.join(place.directory, name) for name in names]
+        if _looks_like_one(path)
+    ]
 
 
 def _looks_like_one(path: str) -> bool:
@@ -58,7 +68,9 @@ def _looks_like_one(path: str) -> bool:
             head = stream.read(_HEAD)
     except OSError:
         return False
-    return layout.WORD in os.path.basename(path).lower() or (b'"skill"' in head and b'"status"' in head)
+    return layout.WORD in os.path.basename(path).lower() or (
+        b'"skill"' in head and b'"status"' in head
+    )
 
 
 def _list_names(place: Place) -> list[str]:
@@ -77,7 +89,9 @@ def read_skill(place: Place, skill: str) -> FileContent | None:
 
 
 def iterate_documents(place: Place, now: int) -> Iterator[Document]:
-    """All of a place, by path, each read when its turn comes; what cannot be read has a finding that says why."""
+    """All of a place, by path, each read when its turn comes; what cannot be read has a finding
+    that says why.
+    """
     return iterate_checked(read_files(place), now)
 
 
@@ -86,7 +100,9 @@ def check_files(files: Iterable[tuple[str, FileContent]], now: int) -> list[Docu
 
 
 def read_document(place: Place, skill: str, now: int) -> Document:
-    """One skill's checkpoint. Raises CheckpointError if the skill has none, naming those that are there."""
+    """One skill's checkpoint. Raises CheckpointError if the skill has none, naming those that are
+    there.
+    """
     layout.check_skill_name(skill)
     data = read_skill(place, skill)
     if data is None:
@@ -113,11 +129,15 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
         return CheckpointError(f"{place.directory} has no checkpoints yet", hint)
     twin = next((name for name in known if name.casefold() == skill.casefold()), "")
     if twin:  # a second one could not be made beside it
-        return CheckpointError(f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?")
+        return CheckpointError(
+            f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?"
+        )
     shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
     near = get_close_matches(skill, known, 1, 0.8)
     meant = f"did you mean {near[0]}? " if near else ""
-    hint = join_hints(f"{meant}there are: {shown}", advise("to start it", "checkpoint", "update", skill))
+    hint = join_hints(
+        f"{meant}there are: {shown}", advise("to start it", "checkpoint", "update", skill)
+    )
     return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)
 
 
@@ -130,37 +150,54 @@ def check_owner(skill: str, env: Mapping[str, str]) -> None:
 
 
 def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
-    """Where a write goes. Raises CheckpointError for an invalid name, another skill's checkpoint, or no folder."""
+    """Where a write goes. Raises CheckpointError for an invalid name, another skill's checkpoint,
+    or no folder.
+    """
     layout.check_skill_name(skill)
     check_owner(skill, env)
     return find_place(cwd)
 
 
 def check_index(place: Place, skill: str) -> None:
-    """Raises CheckpointError for a checkpoint whose merge is not resolved, or that a sparse checkout leaves out."""
+    """Raises CheckpointError for a checkpoint whose merge is not resolved, or that a sparse
+    checkout leaves out.
+    """
     from checkpoint_git.git.own_files import read_tag
 
     shown = layout.relative_checkpoint_path(place, skill)
     tag = read_tag(place.work_tree, place.git_dir, shown)
     if tag == "M":
-        raise CheckpointError(f"{shown}: {describe_unmerged(shown).message}", describe_unmerged(shown).hint)
+        raise CheckpointError(
+            f"{shown}: {describe_unmerged(shown).message}", describe_unmerged(shown).hint
+        )
     if tag == "S" and not os.path.lexists(layout.checkpoint_path(place, skill)):
         message = f"{shown} is in git, but this sparse checkout leaves it out"
-        raise CheckpointError(message, advise("bring it here", "git", "sparse-checkout", "add", os.path.dirname(shown)))
+        raise CheckpointError(
+            message,
+            advise("bring it here", "git", "sparse-checkout", "add", os.path.dirname(shown)),
+        )
 
 
-def writing(place: Place, skill: str, on_wait: "Tell" = lambda: None) -> "AbstractContextManager[None]":
-    """Holds the place's lock; what killed writers left behind is cleared first. Raises as check_index does."""
+def writing(
+    place: Place, skill: str, on_wait: "Tell" = lambda: None
+) -> "AbstractContextManager[None]":
+    """Holds the place's lock; what killed writers left behind is cleared first. Raises as
+    check_index does.
+    """
     from checkpoint_git.protocols.write import hold_place  # readers, who are many, need no lock
 
     check_index(place, skill)
-    return hold_place(place, (place.directory, os.path.join(place.directory, layout.HISTORY)), on_wait)
+    return hold_place(
+        place, (place.directory, os.path.join(place.directory, layout.HISTORY)), on_wait
+    )
 
 
 def change_checkpoint(
     place: Place, skill: str, change: "Change", now: int, on_wait: "Tell" = lambda: None
 ) -> "Written":
-    """Read, change and write one checkpoint under the lock; see plan_write for what a change gets and returns."""
+    """Read, change and write one checkpoint under the lock; see plan_write for what a change gets
+    and returns.
+    """
     from checkpoint_git.protocols.write import plan_write
 
     path = layout.checkpoint_path(place, skill)
@@ -178,8 +215,14 @@ def change_checkpoint(
         arisen = _check_name(place, skill) if content is None else []
         before = None if content is None else next(iterate_checked([(shown, content)], now))
         written = plan_write(shown, before, change_known, now)
-        refused = [finding._replace(level="error") for finding in written.arisen if finding.code in REFUSED_IN_A_WRITE]
-        written = written._replace(refused=[*written.refused, *refused], arisen=[*written.arisen, *arisen])
+        refused = [
+            finding._replace(level="error")
+            for finding in written.arisen
+            if finding.code in REFUSED_IN_A_WRITE
+        ]
+        written = written._replace(
+            refused=[*written.refused, *refused], arisen=[*written.arisen, *arisen]
+        )
         if not written.refused:
             data = (written.document.text or "").encode()
             replaced = content if isinstance(content, bytes) else None
@@ -190,11 +233,15 @@ def change_checkpoint(
 
 
 def _refuse_version(value: dict[str, Any], skill: str) -> Finding | None:
-    """Return why a checkpoint of another version of the protocol is not written, None for a known one."""
+    """Return why a checkpoint of another version of the protocol is not written, None for a known
+    one.
+    """
     version = value.get("protocol_version")
     if version is None or version in VERSIONS:
         return None
-    message = f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
+    message = (
+        f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
+    )
     what = "upgrade checkpoint-git; if the version is a mistake"
     hint = advise(what, "checkpoint", "update", skill, "--protocol_version=1.0")
     return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
@@ -214,37 +261,58 @@ def _has_same_value(before: Document | None, after: Document) -> bool:
     return {**was, "updated_at": ""} == {**(after.value or {}), "updated_at": ""}
 
 
-def _keep_change(place: Place, shown: str, replaced: bytes | None, data: bytes, *, is_same: bool) -> None:
+def _keep_change(
+    place: Place, shown: str, replaced: bytes | None, data: bytes, *, is_same: bool
+) -> None:
     """Keep for undo what a write replaced, None for no file. is_same: only the time changed."""
     kept = read_kept(place, shown)
     if kept and kept[1] == replaced and is_same:
-        keep_write(place, shown, kept[0], data, is_undone=kept[2])  # undo takes back more than a time
+        # undo takes back more than a time
+        keep_write(place, shown, kept[0], data, is_undone=kept[2])
     else:
         keep_write(place, shown, replaced, data)
 
 
 def is_mistyped(skill: str, known: Sequence[str]) -> bool:
-    """Return whether a name is surely a slip: an option, a file, or two of the known names with a comma."""
-    return "=" in skill or skill.endswith(".json") or any(skill == f"{one},{two}" for one in known for two in known)
+    """Return whether a name is surely a slip: an option, a file, or two of the known names with a
+    comma.
+    """
+    return (
+        "=" in skill
+        or skill.endswith(".json")
+        or any(skill == f"{one},{two}" for one in known for two in known)
+    )
 
 
 def _check_name(place: Place, skill: str) -> list[Finding]:
-    """What to say of a new checkpoint's name. Raises CheckpointError for one under which none is started."""
+    """What to say of a new checkpoint's name. Raises CheckpointError for one under which none is
+    started.
+    """
     known, stem = list_skills(place), skill.removesuffix(".json")
     if is_mistyped(skill, known):
         name = stem if stem != skill else (known or ["build"])[0]
         hint = advise("name one first", "checkpoint", "update", name, blank("--step=", "the step"))
-        raise CheckpointError(f"no checkpoint named {quote(skill)}, and it cannot be started under that name", hint)
+        raise CheckpointError(
+            f"no checkpoint named {quote(skill)}, and it cannot be started under that name", hint
+        )
     near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
     if not near:
         return []
     path = layout.relative_checkpoint_path(place, skill)
     hint = advise("if you meant the old one", "checkpoint", "undo", skill)
-    return [Finding("skill/near-name", "warning", f"{skill} is new; {near} already exists", path, hint=hint)]
+    return [
+        Finding(
+            "skill/near-name", "warning", f"{skill} is new; {near} already exists", path, hint=hint
+        )
+    ]
 
 
-def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = "") -> list[Finding]:
-    """What the next clone will not have. paths: from place.top. cwd: where the hint is typed, "" for place.top."""
+def find_untracked(
+    place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = ""
+) -> list[Finding]:
+    """What the next clone will not have. paths: from place.top. cwd: where the hint is typed, ""
+    for place.top.
+    """
     from checkpoint_git.git.own_files import find_unlisted
 
     unsure = find_unlisted(place.git_dir, paths) if place.git_dir and place.work_tree else []
@@ -286,8 +354,12 @@ def _kept_path(place: Place, shown: str, which: str) -> str:
     return os.path.join(place.git_dir or "", "checkpoint", "undo", f"{name}.{which}")
 
 
-def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | None, *, is_undone: bool = False) -> None:
-    """Keeps for undo what the last write replaced and wrote, None for no file. is_undone: it took another one back."""
+def keep_write(
+    place: Place, shown: str, before: bytes | None, after: bytes | None, *, is_undone: bool = False
+) -> None:
+    """Keeps for undo what the last write replaced and wrote, None for no file. is_undone: it took
+    another one back.
+    """
     if place.git_dir:
         with suppress(OSError):  # the write itself is done
             os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
@@ -297,13 +369,18 @@ def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | No
                 with open(os.open(_kept_path(place, shown, which), flags, 0o666), "wb") as stream:
                     stream.write(data or b"")
                     stream.flush()
-                    os.fsync(stream.fileno())  # after a power failure undo must not find half of what it puts back
+                    # after a power failure undo must not find half of what it puts back
+                    os.fsync(stream.fileno())
 
 
 def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:
-    """(what the last write replaced, what it wrote, whether it took another one back), None if nothing is kept."""
+    """(what the last write replaced, what it wrote, whether it took another one back), None if
+    nothing is kept.
+    """
     with suppress(OSError):
-        before, after, mark = (read_plain(_kept_path(place, shown, one)) for one in ("before", "after", "undone"))
+        before, after, mark = (
+            read_plain(_kept_path(place, shown, one)) for one in ("before", "after", "undone")
+        )
         return before or None, after or None, bool(mark)
     return None
 
@@ -316,7 +393,9 @@ def forget_write(place: Place, shown: str) -> None:
 
 
 def write_checkpoint(place: Place, skill: str, known: bytes | None, data: bytes) -> None:
-    """known: as it was read, None if there was no file. Raises CheckpointError if it is another one by now."""
+    """known: as it was read, None if there was no file. Raises CheckpointError if it is another one
+    by now.
+    """
     atomic.replace_known(layout.checkpoint_path(place, skill), known, data)
 
 
@@ -326,7 +405,9 @@ def remove_checkpoint(place: Place, skill: str, known: bytes) -> None:
 
 
 def list_history(place: Place, skill: str) -> list[str]:
-    """Return the absolute paths of the files of a skill's past. Raises CheckpointError for a folder that is a link."""
+    """Return the absolute paths of the files of a skill's past. Raises CheckpointError for a folder
+    that is a link.
+    """
     folder = os.path.join(place.directory, layout.HISTORY)
     check_way(folder, place.top)
     try:
@@ -340,7 +421,9 @@ def list_history(place: Place, skill: str) -> list[str]:
 
 
 def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> str:
-    """Writes a file of the skill's past under the first mark that is free or already holds the data; its path."""
+    """Writes a file of the skill's past under the first mark that is free or already holds the
+    data; its path.
+    """
     folder = os.path.join(place.directory, layout.HISTORY)
     check_way(folder, place.top)
     atomic.make_folder(folder)

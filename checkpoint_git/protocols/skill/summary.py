@@ -1,4 +1,6 @@
-"""What there is of checkpoints in a project, for each tool that asks. What makes it is imported late."""
+"""What there is of checkpoints in a project, for each tool that asks. What makes it is imported
+late.
+"""
 
 import os
 

@@ -1,4 +1,6 @@
-"""Small readers of a checkpoint's parts, for values that may break the schema: they return what is usable. Pure."""
+"""Small readers of a checkpoint's parts, for values that may break the schema: they return what is
+usable. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,21 +17,41 @@ from checkpoint_git.protocols.document import read_objects as read_objects
 STALE_DAYS = {"in_progress": 7, "blocked": 3, "complete": 14}
 UNREADABLE = "unreadable"
 
-# A phase or step is at a gate when one of these is among its words (or "sign off" is), and none that says it is over.
+# A phase or step is at a gate when one of these is among its words (or "sign off" is), and none
+# that says it is over.
 GATE_WORDS = frozenset(
-    ["gate", "gates", "approval", "approvals", "review", "reviews", "signoff", "acceptance", "uat", "qa"]
+    [
+        "gate",
+        "gates",
+        "approval",
+        "approvals",
+        "review",
+        "reviews",
+        "signoff",
+        "acceptance",
+        "uat",
+        "qa",
+    ]
 )
-OVER_WORDS = frozenset(["passed", "approved", "cleared", "signed", "accepted", "done", "merged", "shipped", "skipped"])
+OVER_WORDS = frozenset(
+    ["passed", "approved", "cleared", "signed", "accepted", "done", "merged", "shipped", "skipped"]
+)
 ROWS_OVER = frozenset(["complete", "skipped", "deferred"])  # statuses of rows that ask for nothing
 PUBLIC_FIELDS = (
     "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
     "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "pm_refs", "depends_on",
 )  # fmt: skip
-_OUTLINED = {*PUBLIC_FIELDS, "cost", "superseded"} - {"skill", "project_dir", "progress_table", "context_primer"}
+_OUTLINED = {*PUBLIC_FIELDS, "cost", "superseded"} - {
+    "skill",
+    "project_dir",
+    "progress_table",
+    "context_primer",
+}
 _TICKET_FIELDS = ("role", "provider", "id", "url", "created_by_skill", "first_seen_at")
 # what the rows of thousands of checkpoints say is one object each
 _ROWS: dict[str, dict[str, Any]] = {
-    status: {"status": status} for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
+    status: {"status": status}
+    for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
 }
 
 
@@ -39,7 +61,9 @@ def public_view(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_refs(documents: Iterable[Document], role: str | None = None) -> list[dict[str, Any]]:
-    """The tickets of all documents in order, each with its skill; only known fields, never a ticket's body."""
+    """The tickets of all documents in order, each with its skill; only known fields, never a
+    ticket's body.
+    """
     return [
         {"skill": document.skill, **{name: ref[name] for name in _TICKET_FIELDS if name in ref}}
         for document in documents
@@ -49,7 +73,9 @@ def find_refs(documents: Iterable[Document], role: str | None = None) -> list[di
 
 
 def outline(document: Document) -> Document:
-    """An eighth of a document, for commands that look at all of them: of most rows the status, no text, only errors."""
+    """An eighth of a document, for commands that look at all of them: of most rows the status, no
+    text, only errors.
+    """
     value = document.value
     if value is None:
         return document._replace(text=None)
@@ -58,7 +84,9 @@ def outline(document: Document) -> Document:
         rows = kept["progress_table"] = list[dict[str, Any]]()
         for row in read_objects(value, "progress_table"):
             shared = _ROWS.get(text_field(row, "status"))
-            rows.append(shared or {key: row[key] for key in ("id", "status", "label") if key in row})
+            rows.append(
+                shared or {key: row[key] for key in ("id", "status", "label") if key in row}
+            )
     if find_done_actions(value):
         kept["recently_done"] = value["recently_done"]
     errors = [finding for finding in document.findings if finding.level == "error"]
@@ -94,7 +122,9 @@ def waits_on_user(blocker: dict[str, Any]) -> bool:
 
 
 def describe_blocker(blocker: dict[str, Any], notes: Iterable[str] = ()) -> str:
-    """Return a blocker in one line: what it is, which row it blocks, what is proposed, and notes on that."""
+    """Return a blocker in one line: what it is, which row it blocks, what is proposed, and notes on
+    that.
+    """
     what = text_field(blocker, "description") or text_field(blocker, "id") or "(no description)"
     pairs = (("blocking", "blocks"), ("proposed_resolution", "proposed:"))
     more = [f"{verb} {blocker[key]}" for key, verb in pairs if isinstance(blocker.get(key), str)]
@@ -105,22 +135,32 @@ def describe_blocker(blocker: dict[str, Any], notes: Iterable[str] = ()) -> str:
     return f"{what} ({'; '.join(more)})" if more else what
 
 
-def find_answers(skill: str | Blank, value: dict[str, Any], answer: str = "") -> list[tuple[dict[str, Any], Argv]]:
+def find_answers(
+    skill: str | Blank, value: dict[str, Any], answer: str = ""
+) -> list[tuple[dict[str, Any], Argv]]:
     """Return each open blocker with the command that settles it.
 
     It names the blocker by its id, or by its place where no id names it alone.
     """
     every = enumerate(read_list(value, "blockers"))
-    named = [(one, _blocker_id(one), f"blockers.{at}") for at, one in every if isinstance(one, dict) and is_open(one)]
+    named = [
+        (one, _blocker_id(one), f"blockers.{at}")
+        for at, one in every
+        if isinstance(one, dict) and is_open(one)
+    ]
     times = Counter(name for _, name, _ in named)
     found = list[tuple[dict[str, Any], Argv]]()
     for blocker, name, place in named:
         is_unique = name and times[name] == 1
-        found.append((blocker, answer_command(skill, name if is_unique else place, blocker, answer)))
+        found.append(
+            (blocker, answer_command(skill, name if is_unique else place, blocker, answer))
+        )
     return found
 
 
-def answer_command(skill: str | Blank, name: str, blocker: dict[str, Any], answer: str = "") -> Argv:
+def answer_command(
+    skill: str | Blank, name: str, blocker: dict[str, Any], answer: str = ""
+) -> Argv:
     """Return the command that settles a blocker. answer: of the user, "" if it is not known yet."""
     is_text = ("--",) if name.startswith("-") or answer.startswith("-") else ()
     if not waits_on_user(blocker):
@@ -132,12 +172,20 @@ def answer_command(skill: str | Blank, name: str, blocker: dict[str, Any], answe
 def _blocker_id(blocker: dict[str, Any]) -> str:
     """An id that a shell and a terminal take as it is, "" for another."""
     name = blocker.get("id")
-    text = name.decode() if isinstance(name, bytes) else str(name) if type(name) in (str, int) and name != "" else ""
+    text = (
+        name.decode()
+        if isinstance(name, bytes)
+        else str(name)
+        if type(name) in (str, int) and name != ""
+        else ""
+    )
     return text if len(text) < 80 and escape_controls(text) == text else ""
 
 
 def is_reviewed(superseded: Any) -> bool:
-    return isinstance(superseded, dict) and (superseded.get("reviewed") is True or bool(superseded.get("reviewed_at")))
+    return isinstance(superseded, dict) and (
+        superseded.get("reviewed") is True or bool(superseded.get("reviewed_at"))
+    )
 
 
 def describe_superseded(value: dict[str, Any]) -> list[str]:
@@ -170,8 +218,9 @@ def done_text(entry: Any) -> str:
 
 
 def find_done_actions(value: dict[str, Any]) -> list[int]:
-    """Return the indexes of next_actions whose text recently_done has too: what is done stands there to do again. An
-    action whose `added_at` is not before its last entry in recently_done was added again on purpose.
+    """Return the indexes of next_actions whose text recently_done has too: what is done stands
+    there to do again. An action whose `added_at` is not before its last entry in recently_done was
+    added again on purpose.
     """
     last: dict[str, tuple[int, str]] = {}
     for entry in read_list(value, "recently_done"):
@@ -204,7 +253,9 @@ def list_waits(value: dict[str, Any]) -> list[Any]:
 
 
 def list_requests(value: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """(next actions, what should resolve open blockers and what is waited for): the texts that may name references."""
+    """(next actions, what should resolve open blockers and what is waited for): the texts that may
+    name references.
+    """
     proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
     actions = [action_text(action) for action in read_list(value, "next_actions")]
     return actions, [*proposals, *(text for text in list_waits(value) if isinstance(text, str))]
@@ -217,7 +268,11 @@ def count_rows(value: dict[str, Any]) -> tuple[int, int]:
 
 
 def open_rows(value: dict[str, Any]) -> list[dict[str, Any]]:
-    return [row for row in read_objects(value, "progress_table") if str(row.get("status")) not in ROWS_OVER]
+    return [
+        row
+        for row in read_objects(value, "progress_table")
+        if str(row.get("status")) not in ROWS_OVER
+    ]
 
 
 def failed_rows(value: dict[str, Any]) -> list[str]:
@@ -244,21 +299,31 @@ def is_stale(value: dict[str, Any], now: int, days: int) -> bool:
 
 
 def describe_budget(value: dict[str, Any]) -> str:
-    """Such as "over budget (12.5 of 10 USD)"; "" for a checkpoint that is not, or says nothing of the kind."""
+    """Such as "over budget (12.5 of 10 USD)"; "" for a checkpoint that is not, or says nothing of
+    the kind.
+    """
     cost = value.get("cost")
     if not isinstance(cost, dict):
         return ""
     amounts = [cost.get(key) for key in ("total_usd", "budget_usd")]
-    numbers = [amount for amount in amounts if isinstance(amount, int | float) and not isinstance(amount, bool)]
+    numbers = [
+        amount
+        for amount in amounts
+        if isinstance(amount, int | float) and not isinstance(amount, bool)
+    ]
     if len(numbers) < 2 or numbers[0] <= numbers[1]:
         return ""
     # an int may be beyond any float
-    total, budget = (shorten(str(each), 20) if isinstance(each, int) else f"{each:.12g}" for each in numbers)
+    total, budget = (
+        shorten(str(each), 20) if isinstance(each, int) else f"{each:.12g}" for each in numbers
+    )
     return f"over budget ({total} of {budget} USD)"
 
 
 def find_gate(value: dict[str, Any]) -> str:
-    """The phase or step that names a gate still ahead, "" for none; a step "gate-passed" speaks for its phase too."""
+    """The phase or step that names a gate still ahead, "" for none; a step "gate-passed" speaks for
+    its phase too.
+    """
     for key in ("step", "phase"):
         text = text_field(value, key)
         words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()

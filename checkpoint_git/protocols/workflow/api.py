@@ -1,4 +1,6 @@
-"""Workflows for Python: the verbs of `checkpoint workflow` as methods, without output or prompts."""
+"""Workflows for Python: the verbs of `checkpoint workflow` as methods, without output or
+prompts.
+"""
 
 import os
 from collections.abc import Iterable
@@ -10,7 +12,13 @@ from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.workflow.changes import WorkflowWriter
 from checkpoint_git.protocols.workflow.layout import check_id, check_phase
-from checkpoint_git.protocols.workflow.state import Prospect, find_trouble, load_state, look_ahead, read_approvals
+from checkpoint_git.protocols.workflow.state import (
+    Prospect,
+    find_trouble,
+    load_state,
+    look_ahead,
+    read_approvals,
+)
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
 from checkpoint_git.protocols.workflow.tasks import TaskStep
 
@@ -21,13 +29,15 @@ if TYPE_CHECKING:
 class Workflow:
     """The phases and tasks of the workflow of one project.
 
-    path: a folder in it, or a git.Repo; the nearest memory/state upward is looked for at every call. approvals:
-    the phases that need an approval, None for what checkpoint.workflowApprovals names, else
-    REQUIREMENTS and ARCHITECTURE. now: as for Checkpoints. What writes returns the findings that
-    kept it from writing: [] if it is done.
+    path: a folder in it, or a git.Repo; the nearest memory/state upward is looked for at every
+    call. approvals: the phases that need an approval, None for what checkpoint.workflowApprovals
+    names, else REQUIREMENTS and ARCHITECTURE. now: as for Checkpoints. What writes returns the
+    findings that kept it from writing: [] if it is done.
     """
 
-    def __init__(self, path: "Folder" = ".", approvals: Iterable[str] | None = None, now: int | None = None) -> None:
+    def __init__(
+        self, path: "Folder" = ".", approvals: Iterable[str] | None = None, now: int | None = None
+    ) -> None:
         self._path = find_folder(path)
         self._approvals = None if approvals is None else ",".join(approvals)
         self._now = fix_clock(now)
@@ -38,9 +48,13 @@ class Workflow:
         fresh: archives one that is not finished. Otherwise that raises CheckpointError.
         """
         check_id(name, "login-2026")
-        changed = WorkflowWriter(plan_workflow_place(self._path), self._now()).start(name, unasked=not fresh)
+        changed = WorkflowWriter(plan_workflow_place(self._path), self._now()).start(
+            name, unasked=not fresh
+        )
         if changed is None:
-            raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
+            raise CheckpointError(
+                "there is an unfinished workflow", "resume it, or start with fresh=True"
+            )
         return changed.archive
 
     def status(self) -> dict[str, Any]:
@@ -60,7 +74,9 @@ class Workflow:
         place = open_place(self._path)
         return look_ahead(place, read_approvals(place, self._approvals, os.environ), self._now())
 
-    def advance(self, output: str | None = None, *, approved: bool = False, force: bool = False) -> list[Finding]:
+    def advance(
+        self, output: str | None = None, *, approved: bool = False, force: bool = False
+    ) -> list[Finding]:
         """Completes the current phase; after the last one the workflow is archived.
 
         approved: the user says so now. force: although the phase's result is not there.

@@ -260,7 +260,9 @@ class WorkflowWriter(NamedTuple):
             if verb in ("start", "done"):
                 found, trouble = self._find_task_output(execution, name, output)
             # what is started need not be there yet
-            if trouble is not None and (verb == "done" or trouble.code == "workflow/output-outside"):
+            if trouble is not None and (
+                verb == "done" or trouble.code == "workflow/output-outside"
+            ):
                 return trouble
             runner = self.session, read_session_process(self.session)
             return tasks.change_task(

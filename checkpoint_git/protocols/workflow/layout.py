@@ -45,7 +45,9 @@ TABLE = {
     ),
     "IMPLEMENTATION": Phase(("memory/state/execution.json",), "Executor"),
     "VERIFICATION": Phase(("memory/reports/verification.json",), "QA"),
-    "REFLECTION": Phase(("memory/reports/reflection*.json", "memory/reflections/*.json"), "Reflector"),
+    "REFLECTION": Phase(
+        ("memory/reports/reflection*.json", "memory/reflections/*.json"), "Reflector"
+    ),
 }
 
 
@@ -61,7 +63,9 @@ def check_phase(name: str) -> str:
 
 def parse_approvals(text: str) -> tuple[str, ...]:
     """With commas or blanks; "none" for none. Raises CheckpointError for an unknown phase."""
-    return tuple(check_phase(name) for name in text.replace(",", " ").split() if name.lower() != "none")
+    return tuple(
+        check_phase(name) for name in text.replace(",", " ").split() if name.lower() != "none"
+    )
 
 
 def find_skill(file_name: str) -> str:
@@ -79,7 +83,8 @@ def relative_state_path(file: str) -> str:
 
 def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
     """{workflow_id}_{timestamp}, safe for a path. instant: RFC 3339 in UTC."""
-    letters = re.sub(r"[^A-Za-z0-9._-]", "_", workflow_id)[:_MAX_SAFE]  # an id may hold anything, "../.." too
+    # an id may hold anything, "../.." too
+    letters = re.sub(r"[^A-Za-z0-9._-]", "_", workflow_id)[:_MAX_SAFE]
     safe = re.sub(r"^[.-]", "_", letters) or "workflow"
     stamp = instant.replace("-", "").replace(":", "")
     return f"{safe}_{stamp}" + (f"-{number}" if number > 1 else "")

@@ -36,7 +36,9 @@ def find_row(state: Mapping[str, Any], key: str, phase: str) -> dict[str, Any] |
 
 
 def is_approved(phase: str, state: Mapping[str, Any], results: Mapping[str, str]) -> bool:
-    """Return whether the user approved what is there now. results: path -> digest, as in find_results."""
+    """Return whether the user approved what is there now. results: path -> digest, as in
+    find_results.
+    """
     row = find_row(state, "user_checkpoints", phase)
     if row is None:
         return False
@@ -79,7 +81,9 @@ def explain_behind(tasks: Sequence[str]) -> str:
 
 
 def is_sent_back(state: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether no task was completed since the workflow went back to IMPLEMENTATION or before."""
+    """Return whether no task was completed since the workflow went back to IMPLEMENTATION or
+    before.
+    """
     rows = read_objects(state, "went_back")
     if not rows or rows[-1].get("to") not in PHASES[:3]:
         return False

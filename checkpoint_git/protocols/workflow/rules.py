@@ -6,7 +6,14 @@ from itertools import pairwise
 from posixpath import normpath
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, read_loose_instant, write_instant
+from checkpoint_git.core.clock import (
+    DAY,
+    MINUTE,
+    age_text,
+    read_instant,
+    read_loose_instant,
+    write_instant,
+)
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.hint import AnyHint, Argv, Blank, Hint, advise, command, join_hints
 from checkpoint_git.core.schema import Mismatch

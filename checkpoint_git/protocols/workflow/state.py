@@ -12,7 +12,12 @@ from checkpoint_git.core.finding import Finding, has_errors, make_error
 from checkpoint_git.core.hint import Blank, advise, chain, command, join_hints
 from checkpoint_git.core.terminal_text import plain_path, plural
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.disk.process import is_running, is_session_running, read_ancestors, read_session_process
+from checkpoint_git.disk.process import (
+    is_running,
+    is_session_running,
+    read_ancestors,
+    read_session_process,
+)
 from checkpoint_git.git.settings import WORKFLOW_APPROVALS, find_setting
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.validate import check_document, unreadable_document
@@ -206,7 +211,9 @@ def find_archived_work(place: Place, now: int) -> Finding | None:
     if not names or store.has_state(place):
         return None
     newest = max(names, key=layout.archive_order)
-    archived = load_state(place._replace(directory=os.path.join(place.directory, layout.ARCHIVE, newest)), now)
+    archived = load_state(
+        place._replace(directory=os.path.join(place.directory, layout.ARCHIVE, newest)), now
+    )
     behind = progress.find_behind(archived.value, {"tasks": archived.tasks})
     if not behind or not progress.is_finished(archived.value):
         return None
@@ -250,7 +257,9 @@ def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> 
     return parse_approvals(find_setting(found, WORKFLOW_APPROVALS))
 
 
-def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[TaskStep] = ()) -> WorkflowPlan:
+def find_plan(
+    state: State, approvals: tuple[str, ...], steps: Sequence[TaskStep] = ()
+) -> WorkflowPlan:
     """Return what to do next. steps: of a recovery that is not written yet."""
     place = state.place
     value = state.value
@@ -470,7 +479,9 @@ def look_ahead(
         question = StateQuestion("stale", text, on_yes="fresh", on_no="resume", by_default="resume")
     else:
         text = f"Resume workflow from {state.value.get('current_phase')}? [Y/n]"
-        question = StateQuestion("resume", text, on_yes="resume", on_no="fresh", by_default="resume")
+        question = StateQuestion(
+            "resume", text, on_yes="resume", on_no="fresh", by_default="resume"
+        )
 
     plan = find_plan(state, approvals, find_recovery(state, now, session))
     return Prospect(state, findings, question, plan)

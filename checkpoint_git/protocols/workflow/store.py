@@ -146,7 +146,11 @@ def _full_path(place: Place, path: str) -> str:
     """Return the absolute path of an output. Raises ValueError for one outside the project."""
     is_odd = not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > 4_000
     full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
-    if is_odd or not full.startswith(place.root.rstrip(os.sep) + os.sep) or not discover.is_inside(full, place.top):
+    if (
+        is_odd
+        or not full.startswith(place.root.rstrip(os.sep) + os.sep)
+        or not discover.is_inside(full, place.top)
+    ):
         raise ValueError("it is not in the project")
     below_top = os.path.relpath(os.path.realpath(full), os.path.realpath(place.top))
     if any(discover.is_git_name(name) for name in below_top.split(os.sep)):
@@ -186,7 +190,9 @@ def find_committed_before(place: Place, paths: Sequence[str], instant: int) -> s
         return {name.lstrip("\n") for name in read_names(words, place.root, check=False)}
 
     since = f"--since=@{max(instant, 10**8)}"  # git takes a smaller number for another time
-    older = ask("ls-tree", "-r", "HEAD") - ask(*PLAIN_LOG, "-c", "--root", "--relative", "--format=", since)
+    older = ask("ls-tree", "-r", "HEAD") - ask(
+        *PLAIN_LOG, "-c", "--root", "--relative", "--format=", since
+    )
     return older and older - ask("diff", "--relative", "HEAD")
 
 
@@ -203,7 +209,9 @@ def write_state(place: Place, file: str, before: Document | None, data: bytes) -
     atomic.replace_known(path, known, data)
 
 
-def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool = False) -> str | None:
+def archive_state(
+    place: Place, workflow_id: str, instant: str, *, apart: bool = False
+) -> str | None:
     """Move the two files into a new archive, and return its path relative to the project.
 
     None if there is nothing to archive. instant: RFC 3339 in UTC. apart: as set_apart has it.

@@ -17,9 +17,13 @@ Verdict = Literal["orphan", "done", "failed"]
 UNKNOWN_ZONE = 14 * HOUR  # how far a time without an offset may be from what it is taken for
 RUNNING = ("running", "in_progress", "wip", "started", "executing")
 UNFINISHED = (*RUNNING, "pending", "incomplete", "partial", "not_started", "todo")
-_FAILED = "failed fail failing failure false no error errored rejected aborted crashed timeout timed_out"
+_FAILED = (
+    "failed fail failing failure false no error errored rejected aborted crashed timeout timed_out"
+)
 _SYNONYMS = {
-    **dict.fromkeys(("complete", "completed", "done", "success", "succeeded", "ok", "passed"), "complete"),
+    **dict.fromkeys(
+        ("complete", "completed", "done", "success", "succeeded", "ok", "passed"), "complete"
+    ),
     **dict.fromkeys(_FAILED.split(), "failed"),
     **{word: word for word in (*UNFINISHED, "blocked")},
 }

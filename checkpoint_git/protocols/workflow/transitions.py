@@ -391,7 +391,9 @@ MOVES = {
     "fail": TransitionMove(_ANY, "", "failed"),
     "back": TransitionMove(_ANY, "the phase was begun", "in_progress", "that phase"),
     "reject": TransitionMove(_ANY, "it has a result", "in_progress"),
-    "advance": TransitionMove(_ANY, "a valid result, approved if it must be", "pending", "the next phase"),
+    "advance": TransitionMove(
+        _ANY, "a valid result, approved if it must be", "pending", "the next phase"
+    ),
     "advance, after the last phase": TransitionMove(
         _ANY,
         "a valid result, approved if it must be",

@@ -190,13 +190,19 @@ _ACTIONS = {
 _SHOWN_TASKS = 50
 _ENTRIES = ("start", "status", "resume", "validate")
 _TASK_VERBS = ("add", *tasks.CHANGES)
-_VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "ended"}
+_VERDICTS = {
+    "orphan": "orphaned, one attempt counted",
+    "done": "finished before the crash",
+    "failed": "ended",
+}
 _CAUTION = "proceed with caution"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="VERB", choices=list(VERBS), help="one of the above")
-    parser.add_argument("words", metavar="WORD", nargs="*", help="an id, a phase, or the verb of a task")
+    parser.add_argument(
+        "words", metavar="WORD", nargs="*", help="an id, a phase, or the verb of a task"
+    )
     add = parser.add_argument
     add("--yes", action="store_true", help="do not ask: continue, or record the user's approval")
     add("--fresh", action="store_true", help="archive the current workflow and start over")
@@ -224,7 +230,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _check_words(args: argparse.Namespace, verb: "WorkflowVerb") -> None:
-    """Raise CheckpointError for too many words, too few, or such that are not UTF-8 or placeholders."""
+    """Raise CheckpointError for too many words, too few, or such that are not UTF-8 or
+    placeholders.
+    """
     if not verb.least <= len(args.words) <= verb.most:
         need = "needs" if len(args.words) < verb.least else "takes"
         message = f"workflow {args.action} {need} {verb.words or 'no words'}"
@@ -264,7 +272,11 @@ def _saved_line(changed: ChangedWorkflow) -> Block:
 
 def _past_lines(state: State) -> list[Block]:
     completed = ", ".join(state.completed) or "none"
-    texts = [f"Last activity: {state.last_activity or 'unknown'}", f"Completed: {completed}", *state.notes]
+    texts = [
+        f"Last activity: {state.last_activity or 'unknown'}",
+        f"Completed: {completed}",
+        *state.notes,
+    ]
     return [Line(text) for text in texts]
 
 
@@ -441,7 +453,8 @@ def _recovery_lines(changed: ChangedWorkflow) -> list[Block]:
 def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     name = args.words[0]
     layout.check_id(name, "login-2026")
-    layout.parse_approvals(args.approvals or "none")  # an invalid one is an error even where it is not needed
+    # an invalid one is an error even where it is not needed
+    layout.parse_approvals(args.approvals or "none")
     writer = _open_writer(invocation, store.plan_workflow_place(invocation.cwd))
     changed = writer.start(name, unasked=True)
     return _describe_start(changed, []) if changed else _take_up(writer, args, invocation, name)

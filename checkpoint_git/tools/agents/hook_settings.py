@@ -1,11 +1,20 @@
-"""Our hooks in an agent's JSON settings: put in and taken out as values, while every other byte stays."""
+"""Our hooks in an agent's JSON settings: put in and taken out as values, while every other byte
+stays.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.jsontext import JsonTextError, decode, find_node, join_pointer, parse, to_tokens
+from checkpoint_git.core.jsontext import (
+    JsonTextError,
+    decode,
+    find_node,
+    join_pointer,
+    parse,
+    to_tokens,
+)
 from checkpoint_git.core.jsonwrite import render, rewrite
 from checkpoint_git.tools.agents.table import Hooks, Moment
 
@@ -24,7 +33,8 @@ _CALLS: dict[Moment, tuple[str, int]] = {  # the words of our command, and its t
     "point": (_SNAPSHOT, 30),
     "point_end": (_SNAPSHOT, 30),
 }
-# The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
+# The interpreter that init recorded in this clone first, as git's hooks do; a clone without either
+# is left in peace.
 _TELL = (
     "p=$(git config checkpoint.install.python) k=$(git config checkpoint.install.package)/__main__.py; "
     '[ -x "$p" ] && [ -f "$k" ] && "$p" -E -P "$k" {words} && exit 0; '
@@ -46,7 +56,9 @@ _POINT = (
     '[ -x "$p" ] && [ -f "$d" ] && "$p" -I -S "$d"; exit 0'
 )
 # A plugin's hook leaves the work to one that the project has in its own settings.
-_UNLESS_WRITTEN = 'grep -qsF "checkpoint {start}" "$CLAUDE_PROJECT_DIR/.claude/settings.json" && exit 0; '
+_UNLESS_WRITTEN = (
+    'grep -qsF "checkpoint {start}" "$CLAUDE_PROJECT_DIR/.claude/settings.json" && exit 0; '
+)
 _TEMPLATES = {"guard": _GUARD, "point": _POINT, "point_end": _POINT}
 
 
@@ -63,18 +75,23 @@ class Edited(NamedTuple):
     folders: int = 0  # that were made for a file of ours
 
 
-# JSON has no comments, so a hook of ours is known by its command: its last words name us, and say what the file was
-# before, as far as that cannot be seen from what is left.
+# JSON has no comments, so a hook of ours is known by its command: its last words name us, and say
+# what the file was before, as far as that cannot be seen from what is left.
 def write_command(moment: Moment, agent: str, notes: Mapping[str, str] | None = None) -> str:
     """notes: what to remember about the file, letters and digits."""
     template = _DENY if (moment, agent) == ("guard", "copilot") else _TEMPLATES.get(moment, _TELL)
     script = template.format(words=_CALLS[moment][0].format(agent=agent))
-    return f"sh -c '{script}' {_NAME}" + "".join(f" {name}={value}" for name, value in (notes or {}).items())
+    return f"sh -c '{script}' {_NAME}" + "".join(
+        f" {name}={value}" for name, value in (notes or {}).items()
+    )
 
 
-def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Moment], folders: int) -> Edited:
-    """The file with our hooks in it. data: None for a file to be made, with so many folders above it. A hook of ours
-    stays where it is; one of an older version gets the command of today. Raises Unfit.
+def add_hooks(
+    data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Moment], folders: int
+) -> Edited:
+    """The file with our hooks in it. data: None for a file to be made, with so many folders above
+    it. A hook of ours stays where it is; one of an older version gets the command of today. Raises
+    Unfit.
     """
     (before, value), notes = _read(b"{}" if data is None else data, hooks), dict[str, str]()
     if data is None:
@@ -93,7 +110,9 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
         if not present:
             if events.get(event) == []:
                 notes["event"] = _gap(before, join_pointer("/hooks", event))
-            events.setdefault(event, []).append(_make(hooks, moment, write_command(moment, agent, notes)))
+            events.setdefault(event, []).append(
+                _make(hooks, moment, write_command(moment, agent, notes))
+            )
             notes = {}
             added.append(event)
             continue
@@ -169,12 +188,17 @@ def is_reversible(before: bytes | None, after: bytes, hooks: Hooks) -> bool:
 
 def write_recipe(hooks: Hooks, agent: str, moments: Sequence[Moment]) -> str:
     wanted = [moment for moment in hooks.events if moment in moments]
-    events = {hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))] for moment in wanted}
+    events = {
+        hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))]
+        for moment in wanted
+    }
     return " ".join(render({"hooks": events}).split())
 
 
 def write_plugin_hooks(hooks: Hooks, moments: Sequence[Moment]) -> str:
-    """Return the text of hooks/hooks.json of the plugin for Claude Code, whose hooks are `hooks`."""
+    """Return the text of hooks/hooks.json of the plugin for Claude Code, whose hooks are
+    `hooks`.
+    """
     events = dict[str, Any]()
     for moment in moments:
         words = _CALLS[moment][0].format(agent="claude")
@@ -191,11 +215,16 @@ def _make(hooks: Hooks, moment: Moment, command: str) -> dict[str, Any]:
     if not hooks.grouped:
         return {**hooks.entry, hooks.script: command, hooks.timeout: timeout, **more}
     matcher = {"matcher": hooks.matcher} if moment in ("guard", "point") else {}
-    return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout, **more}]}
+    return {
+        **matcher,
+        "hooks": [{"type": "command", "command": command, "timeout": timeout, **more}],
+    }
 
 
 def _read(data: bytes, hooks: Hooks) -> tuple[str, dict[str, Any]]:
-    """The text, and a copy of its value whose hooks have the shape that the agent documents. Raises Unfit."""
+    """The text, and a copy of its value whose hooks have the shape that the agent documents. Raises
+    Unfit.
+    """
     try:
         text = decode(data)
         value = deepcopy(parse(text).value)
@@ -211,7 +240,11 @@ def _read(data: bytes, hooks: Hooks) -> tuple[str, dict[str, Any]]:
 
 
 def _commands(entries: Sequence[Any], script: str) -> list[dict[str, Any]]:
-    groups = [entry["hooks"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("hooks"), list)]
+    groups = [
+        entry["hooks"]
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("hooks"), list)
+    ]
     found = [*entries, *(hook for hooks in groups for hook in hooks)]
     return [hook for hook in found if isinstance(hook, dict) and isinstance(hook.get(script), str)]
 
@@ -220,7 +253,11 @@ def _find_ours(entries: Sequence[Any], moment: Moment, script: str) -> list[dict
     # Ours, or one that somebody wrote by hand and does the same
     start, *others = (words.partition(" --")[0] for words, _ in (_CALLS[moment], *_CALLS.values()))
     of_others = [words for words in others if words != start]  # at the same event
-    hooks = [hook for hook in _commands(entries, script) if not any(words in hook[script] for words in of_others)]
+    hooks = [
+        hook
+        for hook in _commands(entries, script)
+        if not any(words in hook[script] for words in of_others)
+    ]
     ours = [hook for hook in hooks if _OURS.search(hook[script])]
     return ours or [hook for hook in hooks if f"checkpoint {start}" in hook[script]]
 
@@ -228,7 +265,11 @@ def _find_ours(entries: Sequence[Any], moment: Moment, script: str) -> list[dict
 def _take_out(entries: Any, script: str) -> dict[str, str] | None:
     if not isinstance(entries, list):
         return None
-    ours = [(hook, found) for hook in _commands(entries, script) if (found := _OURS.search(hook[script]))]
+    ours = [
+        (hook, found)
+        for hook in _commands(entries, script)
+        if (found := _OURS.search(hook[script]))
+    ]
     if not ours:
         return None
     gone = {id(hook) for hook, _ in ours}  # these themselves, not others that are equal

@@ -1,4 +1,6 @@
-"""The steps that set agents up and take that back: their files are read here, and nothing is written."""
+"""The steps that set agents up and take that back: their files are read here, and nothing is
+written.
+"""
 
 import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -47,25 +49,40 @@ def check_agents(words: Sequence[str], more: Sequence[Moment] = ()) -> list[str]
     unknown = [name for name in names if name not in CHOICES]
     hint = f"there are: {', '.join(CHOICES)}"
     if unknown or (words and not names):
-        raise CheckpointError(f"--agent {shorten(unknown[0], 60) if unknown else ''}: unknown agent", hint)
+        raise CheckpointError(
+            f"--agent {shorten(unknown[0], 60) if unknown else ''}: unknown agent", hint
+        )
     if more and not names:
         raise CheckpointError("--agent-guard and --agent-points go with --agent", hint)
     return list(dict.fromkeys(names))
 
 
-def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str], more: Sequence[Moment]) -> list[Step]:
-    """For the agents that are wanted; signs at the top of the repository count too. more: hooks that were asked for."""
+def read_agent_steps(
+    place: Place, wanted: Sequence[str], env: Mapping[str, str], more: Sequence[Moment]
+) -> list[Step]:
+    """For the agents that are wanted; signs at the top of the repository count too. more: hooks
+    that were asked for.
+    """
     folders = {place.root, place.top}
-    found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
+    found = find_agents(
+        lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders)
+    )
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
     if not named:
         text = f"none found; name one with --agent: {', '.join(AGENTS)}"
         return [Step("skip", "agents", text)]
     files = {path: _read_file(place.root, path) for path in list_paths()}
-    command = find_setting(read_all_settings(place.root, clean_env(env)), AGENT_COMMAND).strip() or COMMANDS[0]
+    command = (
+        find_setting(read_all_settings(place.root, clean_env(env)), AGENT_COMMAND).strip()
+        or COMMANDS[0]
+    )
     if command not in COMMANDS:
-        raise CheckpointError(f"{AGENT_COMMAND} is {quote_word(command)}", f"expected: {' or '.join(COMMANDS)}")
-    return [_label(step, place.root, place.top) for step in plan_agents(named, files, more, command)]
+        raise CheckpointError(
+            f"{AGENT_COMMAND} is {quote_word(command)}", f"expected: {' or '.join(COMMANDS)}"
+        )
+    return [
+        _label(step, place.root, place.top) for step in plan_agents(named, files, more, command)
+    ]
 
 
 def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
@@ -83,7 +100,11 @@ def _label(step: Step, folder: str, top: str) -> Step:
 def list_paths() -> list[str]:
     paths = list[str]()
     for agent in TABLE.values():
-        paths += [rename_command(path, command) for _, path in _list_files(agent, agent.more) for command in COMMANDS]
+        paths += [
+            rename_command(path, command)
+            for _, path in _list_files(agent, agent.more)
+            for command in COMMANDS
+        ]
         paths += [agent.notes] if agent.notes else []
         paths += [agent.hooks.path] if agent.hooks else []
     return list(dict.fromkeys(paths))
@@ -118,7 +139,10 @@ def _read_file(top: str, relative: str) -> FileState:
 
 
 def plan_agents(
-    names: Sequence[AgentName], files: Files, more: Sequence[Moment] = (), command: str = COMMANDS[0]
+    names: Sequence[AgentName],
+    files: Files,
+    more: Sequence[Moment] = (),
+    command: str = COMMANDS[0],
 ) -> list[Step]:
     """One that is made already is a "keep". more: than the usual hooks. command: of COMMANDS."""
     moments = (*_EVERY, *more)
@@ -127,23 +151,36 @@ def plan_agents(
     for name in names:
         agent = TABLE[name]
         for kind, own in _list_files(agent, moments):
-            path = rename_command(_find_shared(own, files, planned) if agent.shares else own, command)
+            path = rename_command(
+                _find_shared(own, files, planned) if agent.shares else own, command
+            )
             file, former = files[path], rename_command(own, COMMANDS[command == COMMANDS[0]])
-            step = _plan_file_removal(former, files[former]) if former != rename_command(own, command) else None
+            step = (
+                _plan_file_removal(former, files[former])
+                if former != rename_command(own, command)
+                else None
+            )
             if step and isinstance(step.change, RemoveFile):
-                file = file._replace(missing_folders=step.change.folders)  # the folders that were made for it stay
+                # the folders that were made for it stay
+                file = file._replace(missing_folders=step.change.folders)
             steps.setdefault(path, _plan_file(rename_command(TEXTS[kind], command), path, file))
             if step:
                 steps.setdefault(former, step)
         if agent.notes:
-            steps.setdefault(agent.notes, _plan_notes(rename_command(NOTES, command), agent.notes, files[agent.notes]))
+            steps.setdefault(
+                agent.notes,
+                _plan_notes(rename_command(NOTES, command), agent.notes, files[agent.notes]),
+            )
         if agent.hooks:
-            steps[agent.hooks.path] = _plan_hooks(agent.hooks, name, moments, files[agent.hooks.path])
+            steps[agent.hooks.path] = _plan_hooks(
+                agent.hooks, name, moments, files[agent.hooks.path]
+            )
     return list(steps.values())
 
 
 def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
-    # The shared copy of a skill if there is one or will be, and none at the agent's own place; else the path
+    # The shared copy of a skill if there is one or will be, and none at the agent's own place; else
+    # the path
     shared = f"{SHARED}/{path.partition('/')[2]}"
     file = files.get(shared)
     if file is None or file.blocked or files[path].data is not None:
@@ -155,7 +192,11 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
 def plan_agents_removal(files: Files) -> list[Step]:
     steps = dict[str, Step | None]()
     for agent in TABLE.values():
-        for path in (rename_command(own, command) for _, own in _list_files(agent, agent.more) for command in COMMANDS):
+        for path in (
+            rename_command(own, command)
+            for _, own in _list_files(agent, agent.more)
+            for command in COMMANDS
+        ):
             steps[path] = _plan_file_removal(path, files[path])
         if agent.notes:
             steps[agent.notes] = _plan_notes_removal(agent.notes, files[agent.notes])
@@ -168,7 +209,9 @@ def _plan_file(text: str, path: str, file: FileState) -> Step:
     if file.blocked:
         return Step("skip", path, file.blocked)
     if file.data is None:
-        return write_step(path, file.path, None, render_stamped(path, text, file.missing_folders), _TRACKED)
+        return write_step(
+            path, file.path, None, render_stamped(path, text, file.missing_folders), _TRACKED
+        )
     found = read_stamped(file.data)
     if found.state == "foreign":
         return Step("skip", path, "another file has that name")
@@ -176,7 +219,9 @@ def _plan_file(text: str, path: str, file: FileState) -> Step:
         return Step("skip", path, f"it was changed since init wrote it; {_RENEW}")
     if found.text == text.encode():  # be it with other line ends
         return Step("keep", path)
-    return write_step(path, file.path, file.data, render_stamped(path, text, found.folders), _TRACKED)
+    return write_step(
+        path, file.path, file.data, render_stamped(path, text, found.folders), _TRACKED
+    )
 
 
 def _plan_file_removal(path: str, file: FileState) -> Step | None:
@@ -194,7 +239,11 @@ def _plan_notes(notes: str, path: str, file: FileState) -> Step:
     body = render_stamped(path, notes, 0)
     if file.blocked:
         text = " / ".join(line for line in notes.splitlines() if line)
-        return Step("advise", path, f"{file.blocked}; add to it what `checkpoint init --agent` would: {text}")
+        return Step(
+            "advise",
+            path,
+            f"{file.blocked}; add to it what `checkpoint init --agent` would: {text}",
+        )
     try:
         block = find_block(file.data or b"")
         if block and block.body != body and read_stamped(block.body).state == "changed":
@@ -233,8 +282,14 @@ def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: 
     if not edited.added and not edited.updated:
         return Step("keep", hooks.path)
     has_ours = file.data is not None and hook_settings.remove_hooks(file.data, hooks) is not None
-    if not edited.updated and not has_ours and not hook_settings.is_reversible(file.data, edited.data, hooks):
-        return Step("advise", hooks.path, f"it is written in a way that could not be restored; {recipe}")
+    if (
+        not edited.updated
+        and not has_ours
+        and not hook_settings.is_reversible(file.data, edited.data, hooks)
+    ):
+        return Step(
+            "advise", hooks.path, f"it is written in a way that could not be restored; {recipe}"
+        )
     text = f"hooks for {', '.join((*edited.added, *edited.updated))}; {_TRACKED}"
     return write_step(hooks.path, file.path, file.data, edited.data, text)
 
@@ -246,7 +301,11 @@ def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
     try:
         edited = hook_settings.remove_hooks(file.data, hooks)
     except hook_settings.Unfit as why:
-        return Step("skip", hooks.path, f"{why}; {by_hand}") if b"' checkpoint-git" in file.data else None
+        return (
+            Step("skip", hooks.path, f"{why}; {by_hand}")
+            if b"' checkpoint-git" in file.data
+            else None
+        )
     if edited is None:
         return None
     if file.blocked:

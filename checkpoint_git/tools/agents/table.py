@@ -1,4 +1,6 @@
-"""What each agent gets: where it keeps its skills, commands, notes and hooks, the texts in them, and our stamp."""
+"""What each agent gets: where it keeps its skills, commands, notes and hooks, the texts in them,
+and our stamp.
+"""
 
 import hashlib
 import json
@@ -11,9 +13,14 @@ from checkpoint_git.disk.read import read_own
 from checkpoint_git.tools.setup.hook_files import find_bundled
 
 AgentName = Literal["claude", "codex", "gemini", "cursor", "copilot", "opencode", "generic"]
-Moment = Literal["prime", "stop", "precompact", "end", "guard", "point", "point_end"]  # when one of our commands runs
+# when one of our commands runs
+Moment = Literal["prime", "stop", "precompact", "end", "guard", "point", "point_end"]
 
-COMMANDS = ("checkpoints", "checkpoint")  # the first is free everywhere: Claude Code has a /checkpoint of its own
+# the first is free everywhere: Claude Code has a /checkpoint of its own
+COMMANDS = (
+    "checkpoints",
+    "checkpoint",
+)
 SKILL_FILES = ("SKILL.md", "references/writing.md", "references/systems.md")
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 
@@ -22,7 +29,9 @@ class Hooks(NamedTuple):
     path: str
     events: Mapping[Moment, str]  # the agent's name for each moment
     matcher: str = "*"  # every tool, "" if none is needed
-    grouped: bool = True  # an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; else one by one
+    grouped: bool = (
+        True  # an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; else one by one
+    )
     second: int = 1  # how the agent counts one second of a timeout
     skeleton: Mapping[str, Any] = {}  # what a new file holds besides
     extra: Mapping[str, Any] = {}  # more members of the guard
@@ -34,14 +43,18 @@ class Hooks(NamedTuple):
 class Agent(NamedTuple):
     signs: tuple[str, ...]  # paths that show that a repository is worked on with it
     skill: str  # the folder of the skill that teaches the protocol
-    files: tuple[tuple[str, str], ...] = ()  # files of our own: the name of the text in TEXTS, and the path
+    # files of our own: the name of the text in TEXTS, and the path
+    files: tuple[tuple[str, str], ...] = ()
     notes: str = ""  # the file of standing notes that gets a block of ours
     hooks: Hooks | None = None
     more: Mapping[Moment, Sequence[tuple[str, str]]] = {}  # such files, for moments that are wanted
-    shares: bool = False  # it reads the skills of SHARED too; some agents complain of a second skill of one name
+    # it reads the skills of SHARED too; some agents complain of a second skill of one name
+    shares: bool = False
 
 
-SHARED = ".agents"  # the folder that agents agreed upon for skills; some have one of their own besides
+SHARED = (
+    ".agents"  # the folder that agents agreed upon for skills; some have one of their own besides
+)
 
 _ROWS: dict[AgentName, Agent] = {
     "claude": Agent(
@@ -182,7 +195,9 @@ SIGNS = tuple((name, sign) for name, agent in TABLE.items() for sign in agent.si
 
 State = Literal["ours", "changed", "foreign"]
 
-_STAMP = re.compile(rb"(?:<!--|#|//) checkpoint-git ([0-9a-f]{16})((?: [a-z]+=[0-9]+)*)(?: -->)?\r?\n?\Z")
+_STAMP = re.compile(
+    rb"(?:<!--|#|//) checkpoint-git ([0-9a-f]{16})((?: [a-z]+=[0-9]+)*)(?: -->)?\r?\n?\Z"
+)
 _NEWLINES = re.compile(rb"\r\n?")
 
 
@@ -203,18 +218,25 @@ TEXTS: dict[str, str] = {
     "command-skill": _COMMAND,
     "prompt": _BODY,
     "toml": f'description = "{_ABOUT}"\nprompt = """\n{_BODY}\nWhat they typed: {{{{args}}}}\n"""\n',
-    **{name: read_own(__file__, name) for name in ("opencode.js", "opencode-guard.js", "opencode-points.js")},
+    **{
+        name: read_own(__file__, name)
+        for name in ("opencode.js", "opencode-guard.js", "opencode-points.js")
+    },
     "rule": _front(description="Where the state of long work is kept", alwaysApply=True) + NOTES,
 }
 
 
 def rename_command(text: str, command: str) -> str:
     """A text or a path for another name of COMMANDS."""
-    return text.replace(f"name: {COMMANDS[0]}\n", f"name: {command}\n").replace(f"/{COMMANDS[0]}", f"/{command}")
+    return text.replace(f"name: {COMMANDS[0]}\n", f"name: {command}\n").replace(
+        f"/{COMMANDS[0]}", f"/{command}"
+    )
 
 
 class Stamped(NamedTuple):
-    """A file taken apart. text: without the stamp, with plain line ends. folders: how many were made for it."""
+    """A file taken apart. text: without the stamp, with plain line ends. folders: how many were
+    made for it.
+    """
 
     state: State
     text: bytes
@@ -236,7 +258,11 @@ def read_stamped(data: bytes) -> Stamped:
         return Stamped("foreign", data)
     text = _NEWLINES.sub(b"\n", data[: found.start()])
     notes = dict(word.split("=") for word in found[2].decode().split())
-    return Stamped("ours" if _checksum(text).encode() == found[1] else "changed", text, int(notes.get("folders", "0")))
+    return Stamped(
+        "ours" if _checksum(text).encode() == found[1] else "changed",
+        text,
+        int(notes.get("folders", "0")),
+    )
 
 
 def _checksum(text: bytes) -> str:

@@ -28,7 +28,9 @@ exit 1: another session has claimed it
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_target_arguments(parser)
-    parser.add_argument("--for", dest="lease", metavar="TIME", default="2h", help="90m, 2h, 1d (default: 2h)")
+    parser.add_argument(
+        "--for", dest="lease", metavar="TIME", default="2h", help="90m, 2h, 1d (default: 2h)"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

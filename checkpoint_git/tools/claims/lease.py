@@ -1,4 +1,6 @@
-"""Claims taken, renewed and given up: compare and swap on a ref, here and on the remote that the clones share."""
+"""Claims taken, renewed and given up: compare and swap on a ref, here and on the remote that the
+clones share.
+"""
 
 import random
 import time
@@ -116,7 +118,9 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
     return False
 
 
-def _swap(top: str, ref: str, new: str, old: str, env: Mapping[str, str], *, check: bool = False) -> bool:
+def _swap(
+    top: str, ref: str, new: str, old: str, env: Mapping[str, str], *, check: bool = False
+) -> bool:
     # "" is not a ref. False, nothing changed, where it names something else than old
     what = [ref, new, old or "0" * len(new)] if new else ["-d", ref, old]
     words = [*NO_HOOKS, "update-ref", "--no-deref", *what]

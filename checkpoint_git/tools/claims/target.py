@@ -1,4 +1,6 @@
-"""Find what `claim` and `release` change: the clone, the remote that shares the claims, and this session."""
+"""Find what `claim` and `release` change: the clone, the remote that shares the claims, and this
+session.
+"""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -17,7 +19,9 @@ from checkpoint_git.tools.sync.context import find_remote, read_branch
 
 
 class Target(NamedTuple):
-    """A checkpoint that is claimed or released. remote: "" for the work trees of this clone alone."""
+    """A checkpoint that is claimed or released. remote: "" for the work trees of this clone
+    alone.
+    """
 
     skill: str
     path: str
@@ -45,7 +49,9 @@ class Target(NamedTuple):
             advise("if that session is gone", "checkpoint", "release", *self.argv, "--force"),
         )
         finding = Finding("claim/held", "error", taken.line, hint=hint)
-        return Outcome({"claim": taken.data, "held": False, "remote": self.remote or None}, [], [finding])
+        return Outcome(
+            {"claim": taken.data, "held": False, "remote": self.remote or None}, [], [finding]
+        )
 
 
 def add_target_arguments(parser: ArgumentParser) -> None:
@@ -59,13 +65,16 @@ def add_target_arguments(parser: ArgumentParser) -> None:
 
 
 def find_target(args: Namespace, invocation: Invocation) -> Target:
-    """Return what the arguments name. Raises CheckpointError outside git and for an unknown remote."""
+    """Return what the arguments name. Raises CheckpointError outside git and for an unknown
+    remote.
+    """
     place = plan_place(invocation.cwd)
     path = skill_layout().checkpoint_path(place, args.skill)
     top = place.work_tree
     if top is None:
         raise CheckpointError(
-            "not in a git repository, and a claim is a ref", command("git", "init", more=", or clone one")
+            "not in a git repository, and a claim is a ref",
+            command("git", "init", more=", or clone one"),
         )
 
     settings, branch, env = read_branch(top, invocation.env)

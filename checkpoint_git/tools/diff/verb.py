@@ -1,4 +1,6 @@
-"""`checkpoint diff`: what changed, one line for each value, in the work tree, the index or between two commits."""
+"""`checkpoint diff`: what changed, one line for each value, in the work tree, the index or between
+two commits.
+"""
 
 import os
 from argparse import ArgumentParser, Namespace
@@ -42,10 +44,16 @@ class Changed(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="whose checkpoints, or paths; default: all")
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="whose checkpoints, or paths; default: all"
+    )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--staged", action="store_true", help="compare the index with the last commit")
-    source.add_argument("--rev", metavar="A[..B]", default="", help="compare commit A with the work tree, or with B")
+    source.add_argument(
+        "--staged", action="store_true", help="compare the index with the last commit"
+    )
+    source.add_argument(
+        "--rev", metavar="A[..B]", default="", help="compare commit A with the work tree, or with B"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -53,14 +61,21 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     repository = find_repository(invocation.cwd)
     if repository is None:
         raise CheckpointError(
-            f"{invocation.cwd} is not inside a git repository", command("checkpoint", "diff", more=" compares commits")
+            f"{invocation.cwd} is not inside a git repository",
+            command("checkpoint", "diff", more=" compares commits"),
         )
     files, blocks = [], list[Line]()
     for changed in sorted(read_changes(repository[0], args.staged, args.rev)):
         if not args.names or _is_named(changed.path, args.names, repository[0], invocation.cwd):
             lines = diff_values(changed)
             files.append({"path": changed.path, "lines": lines})
-            what = " (new)" if changed.before is None else " (deleted)" if changed.after is None else ""
+            what = (
+                " (new)"
+                if changed.before is None
+                else " (deleted)"
+                if changed.after is None
+                else ""
+            )
             blocks.append(Line(changed.path + what, "strong"))
             blocks += [Line(line, _STYLES.get(line[:1], ""), hang=4) for line in lines]
     _refuse_unknown(args.names, [str(one["path"]) for one in files], repository[0], invocation.cwd)
@@ -69,8 +84,12 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 
 def _refuse_unknown(names: list[str], shown: list[str], top: str, cwd: str) -> None:
     # a mistyped name would look like a checkpoint in which nothing changed
-    silent = [name for name in names if not any(_is_named(path, [name], top, cwd) for path in shown)]
-    tracked = read_names(["ls-files", "-z", "--full-name", "--", *pathspecs()], top) if silent else []
+    silent = [
+        name for name in names if not any(_is_named(path, [name], top, cwd) for path in shown)
+    ]
+    tracked = (
+        read_names(["ls-files", "-z", "--full-name", "--", *pathspecs()], top) if silent else []
+    )
     for name in silent:
         is_known = any(_is_named(path, [name], top, cwd) for path in tracked)
         if not is_known and not os.path.lexists(os.path.join(cwd, name)):
@@ -79,10 +98,14 @@ def _refuse_unknown(names: list[str], shown: list[str], top: str, cwd: str) -> N
 
 
 def _is_named(path: str, names: list[str], top: str, cwd: str) -> bool:
-    """Return whether a file is one of the checkpoints or paths that are named; a folder means its files."""
+    """Return whether a file is one of the checkpoints or paths that are named; a folder means its
+    files.
+    """
     kind = find_kind(path)
     full = os.path.join(top, path) + os.sep
-    is_below = any(full.startswith(os.path.normpath(os.path.join(cwd, name)) + os.sep) for name in names)
+    is_below = any(
+        full.startswith(os.path.normpath(os.path.join(cwd, name)) + os.sep) for name in names
+    )
     return is_below or (kind is not None and open_room(kind.name).layout.find_skill(path) in names)
 
 
@@ -108,7 +131,9 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
     old, separator, new = rev.partition("..")
     since = objects.read_commit(top, old or "HEAD") if rev else "HEAD"
     if separator:
-        changes = objects.diff_trees(top, since, objects.read_commit(top, new.removeprefix(".") or "HEAD"), pathspecs())
+        changes = objects.diff_trees(
+            top, since, objects.read_commit(top, new.removeprefix(".") or "HEAD"), pathspecs()
+        )
     elif staged or not objects.has_commit(top, since):
         changes = objects.diff_index(top, since, pathspecs())
     else:
@@ -118,7 +143,15 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
         after = _read_file(path, top) if from_disk else _read_entry(change.after, top)
         yield Changed(path, _read_entry(change.old, top), after)
     if from_disk:  # a first checkpoint is not in the index yet
-        words = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", *pathspecs()]
+        words = [
+            "ls-files",
+            "-z",
+            "--others",
+            "--exclude-standard",
+            "--full-name",
+            "--",
+            *pathspecs(),
+        ]
         for path in {*read_names(words, top)} - listed.keys():
             yield Changed(path, None, _read_file(path, top))
 

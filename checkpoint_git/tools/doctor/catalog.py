@@ -21,8 +21,14 @@ _TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 @cache
 def list_checks() -> tuple[Check, ...]:
-    """Of the protocols in the registry's order, then of the tools by name; those of a group together."""
-    tools = [name for name in os.listdir(_TOOLS) if os.path.isfile(os.path.join(_TOOLS, name, "checks.py"))]
+    """Of the protocols in the registry's order, then of the tools by name; those of a group
+    together.
+    """
+    tools = [
+        name
+        for name in os.listdir(_TOOLS)
+        if os.path.isfile(os.path.join(_TOOLS, name, "checks.py"))
+    ]
     tools.sort(key=lambda name: (name == "doctor", name))  # what it tries rests on the others
     modules = [load_part(row, "checks") for row in PROTOCOLS]
     modules += [import_module(f"checkpoint_git.tools.{name}.checks") for name in tools]
@@ -32,7 +38,9 @@ def list_checks() -> tuple[Check, ...]:
 
 
 def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
-    """The checks of these codes or groups; without codes those that always run, with online those of a server."""
+    """The checks of these codes or groups; without codes those that always run, with online those
+    of a server.
+    """
     return [
         check
         for check in list_checks()
@@ -45,8 +53,8 @@ def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
 def list_codes() -> tuple[Code, ...]:
     """Return every finding code: of the checks first, then of the table.
 
-    A check that stands for a group, such as "workflow", has no code of its own. Where another command
-    reports what a check finds as worse, its row counts.
+    A check that stands for a group, such as "workflow", has no code of its own. Where another
+    command reports what a check finds as worse, its row counts.
     """
     written = {row.code for row in TABLE}
     found = []
@@ -72,7 +80,9 @@ def find_code(code: str) -> Code | None:
 
 
 def find_codes(word: str) -> list[tuple[Code, Fix]]:
-    """Return the codes that a word names, or whose group it names, each with the way in which the doctor fixes it."""
+    """Return the codes that a word names, or whose group it names, each with the way in which the
+    doctor fixes it.
+    """
     fixes = {check.code: check.fix for check in list_checks()}
     whole = [check for check in list_checks() if check.code == word and "/" not in check.code]
     found = [_row_of(check) for check in whole]
@@ -93,7 +103,9 @@ def is_code(word: str) -> bool:
 
 
 def find_option(code: str) -> list[str]:
-    """Return the option that has only the check run which has such findings, [] for the doctor's own."""
+    """Return the option that has only the check run which has such findings, [] for the doctor's
+    own.
+    """
     room = "schema" if code.partition("/")[0] in VALIDATED else code.partition("/")[0]
     known = [check.code for check in list_checks() if check.code in (code, room)]
     return [f"--check={code if code in known else room}"] if known else []

@@ -1,18 +1,35 @@
-"""What the doctor finds by trying: the merge driver in a trial repository, and the deployed server."""
+"""What the doctor finds by trying: the merge driver in a trial repository, and the deployed
+server.
+"""
 
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.hint import AnyHint, Blank, Output, Word, advise, chain, command, join_hints
+from checkpoint_git.core.hint import (
+    AnyHint,
+    Blank,
+    Output,
+    Word,
+    advise,
+    chain,
+    command,
+    join_hints,
+)
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.refs import Standing
 from checkpoint_git.git.settings import HEALTH_URL
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
-from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, Claim, Deployed, read_deployed
+from checkpoint_git.tools.doctor.deployed import (
+    FIELDS,
+    LONGEST_SHOWN,
+    Claim,
+    Deployed,
+    read_deployed,
+)
 from checkpoint_git.tools.setup.checks import SetupFacts, find_broken_driver, replace_driver
 
 if TYPE_CHECKING:
@@ -46,7 +63,8 @@ class TrialFacts:
 def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     """A trial merge failed.
 
-    Real git merges in a temporary repository, with the configured driver, a minimal PATH and 10 seconds.
+    Real git merges in a temporary repository, with the configured driver, a minimal PATH and 10
+    seconds.
     """
     proof = facts.proof
     if proof is None:
@@ -79,8 +97,16 @@ class DeployedFacts:
         if deployed is None or deployed.claim is None or not deployed.standing.head:
             return None
         claim, standing = deployed.claim, deployed.standing
-        known = f" ({standing.id[:_SHORT]})" if standing.id and not standing.id.startswith(claim.text) else ""
-        return f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},", claim, standing
+        known = (
+            f" ({standing.id[:_SHORT]})"
+            if standing.id and not standing.id.startswith(claim.text)
+            else ""
+        )
+        return (
+            f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},",
+            claim,
+            standing,
+        )
 
 
 @check("online/behind", "warning", remedy="deploy", when="online")
@@ -100,7 +126,8 @@ def find_behind(facts: DeployedFacts) -> Iterator[Finding]:
 def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
     """What is deployed is not in HEAD's history.
 
-    It has diverged, is unknown to this clone, or was built with uncommitted changes; as a note: ahead of HEAD.
+    It has diverged, is unknown to this clone, or was built with uncommitted changes; as a note:
+    ahead of HEAD.
     """
     if facts.compared is None:
         return
@@ -123,9 +150,15 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
         text = f"has diverged from {head}: {ahead} ahead, {standing.behind} behind"
         yield describe("warning", text, "was the branch rewritten, or is another one deployed?")
     elif standing.ahead:
-        yield describe("note", f"is {ahead} ahead of {head}", command("git", "pull", more=", if HEAD should have them"))
+        yield describe(
+            "note",
+            f"is {ahead} ahead of {head}",
+            command("git", "pull", more=", if HEAD should have them"),
+        )
     if claim.dirty:
-        yield describe("warning", "was built with uncommitted changes", "deploy from a clean checkout")
+        yield describe(
+            "warning", "was built with uncommitted changes", "deploy from a clean checkout"
+        )
 
 
 @check("online/bad-answer", "warning", remedy="have the server report its version", when="online")
@@ -141,14 +174,18 @@ def find_bad_answers(facts: DeployedFacts) -> Iterator[Finding]:
     return _find_trouble(facts, "bad-answer", "{} does not report a version", hint)
 
 
-@check("online/unreachable", "warning", remedy="start the server, or correct the URL", when="online")
+@check(
+    "online/unreachable", "warning", remedy="start the server, or correct the URL", when="online"
+)
 def find_unreachable(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL does not answer within 10 seconds.
 
     The host is unknown, the connection is refused, or TLS fails.
     """
     address = Word((Output(("git", "config", HEALTH_URL)),))
-    hint = advise("is the server up, and the address right? try it", "curl", "--max-time", "10", address)
+    hint = advise(
+        "is the server up, and the address right? try it", "curl", "--max-time", "10", address
+    )
     return _find_trouble(facts, "unreachable", "no answer from {}", hint)
 
 
@@ -162,14 +199,18 @@ def find_bad_url(facts: DeployedFacts) -> Iterator[Finding]:
     return _find_trouble(facts, "bad-url", f"{HEALTH_URL} is not asked", hint)
 
 
-def _find_trouble(facts: DeployedFacts, trouble: str, message: str, hint: AnyHint) -> Iterator[Finding]:
+def _find_trouble(
+    facts: DeployedFacts, trouble: str, message: str, hint: AnyHint
+) -> Iterator[Finding]:
     deployed = facts.deployed
     if deployed and deployed.trouble == trouble:
         text = f"{message.format(deployed.url)}: {deployed.detail}"
         yield Finding(f"online/{trouble}", "warning", text, REPOSITORY, hint=hint)
 
 
-@check("online/not-configured", "note", remedy="`git config checkpoint.healthUrl URL`", when="online")
+@check(
+    "online/not-configured", "note", remedy="`git config checkpoint.healthUrl URL`", when="online"
+)
 def find_unconfigured(facts: DeployedFacts) -> Iterator[Finding]:
     """No health URL is configured."""
     deployed = facts.deployed

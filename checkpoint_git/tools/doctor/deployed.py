@@ -1,7 +1,7 @@
 """The version that a deployed server reports, looked up in this clone.
 
-The answer is untrusted: what is looked up in git is a commit id or the name of a tag, and nothing that git could take
-for more.
+The answer is untrusted: what is looked up in git is a commit id or the name of a tag, and nothing
+that git could take for more.
 """
 
 import re
@@ -27,8 +27,9 @@ _ID_IN_NAME = re.compile(rf".*?(?:-\d+-g|\+(?:[\w.]*?\.)??g?)({_ID})(?:[.+-].*)?
 
 
 class Claim(NamedTuple):
-    """One field of the answer that may name what runs there. id: digits that a commit's id begins with, or "". tags:
-    names of tags that could be meant, likeliest first. dirty: built with changes that no commit holds.
+    """One field of the answer that may name what runs there. id: digits that a commit's id begins
+    with, or "". tags: names of tags that could be meant, likeliest first. dirty: built with changes
+    that no commit holds.
     """
 
     field: str
@@ -39,8 +40,9 @@ class Claim(NamedTuple):
 
 
 class Deployed(NamedTuple):
-    """What a health URL answered, compared with HEAD. url: without secrets. trouble: "not-configured", or see
-    net.health; detail: why. claim: the first one that this clone knows, else the first one.
+    """What a health URL answered, compared with HEAD. url: without secrets. trouble:
+    "not-configured", or see net.health; detail: why. claim: the first one that this clone knows,
+    else the first one.
     """
 
     url: str = ""
@@ -52,7 +54,10 @@ class Deployed(NamedTuple):
 
 def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
     """What the configured server answers. Only git's configuration names it: no branch can."""
-    from checkpoint_git.net.health import read_health  # no network code is loaded before somebody asks for it
+    # no network code is loaded before somebody asks for it
+    from checkpoint_git.net.health import (
+        read_health,
+    )
 
     url = find_setting(read_all_settings(place.top, clean_env(env)), HEALTH_URL)
     if not url:
@@ -60,7 +65,10 @@ def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
     answer = read_health(url, env)
     claims = find_claims(answer.value)
     if answer.trouble or not claims:
-        trouble, detail = answer.trouble or "bad-answer", answer.detail or describe_answer(answer.value)
+        trouble, detail = (
+            answer.trouble or "bad-answer",
+            answer.detail or describe_answer(answer.value),
+        )
         return Deployed(answer.url, trouble, detail)
     standings = ((claim, read_standing(place.top, claim.id, claim.tags)) for claim in claims)
     first = next(standings)
@@ -87,7 +95,9 @@ def find_claims(answer: Mapping[str, Any]) -> list[Claim]:
 def _is_tag_name(name: str) -> bool:
     # no name that git would refuse or take for more
     parts = name.split("/")
-    refused = ".." in name or any(not part or part[0] in ".-" or part.endswith((".", ".lock")) for part in parts)
+    refused = ".." in name or any(
+        not part or part[0] in ".-" or part.endswith((".", ".lock")) for part in parts
+    )
     return _NAME.fullmatch(name) is not None and not refused
 
 

@@ -1,4 +1,6 @@
-"""What `checkpoint doctor` does before it reports: run the checks over a place, and apply the project's settings."""
+"""What `checkpoint doctor` does before it reports: run the checks over a place, and apply the
+project's settings.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -24,7 +26,9 @@ from checkpoint_git.tools.doctor.settings import (
 
 
 class Diagnosis(NamedTuple):
-    """documents: how many. suppressed: by the project's settings. over: paths of those that were complete long ago."""
+    """documents: how many. suppressed: by the project's settings. over: paths of those that were
+    complete long ago.
+    """
 
     checks: list[Check]
     documents: int
@@ -43,7 +47,9 @@ def diagnose(
     env: Mapping[str, str],
     tell: Tell = lambda what: None,
 ) -> Diagnosis:
-    """Run checks (default: those that always run) on a place or one skill. now, env, tell: see Context."""
+    """Run checks (default: those that always run) on a place or one skill. now, env, tell: see
+    Context.
+    """
     chosen = choose_checks(()) if checks is None else list(checks)
     settings = _read_settings(place)
     context = Context(
@@ -63,16 +69,21 @@ def diagnose(
         return next((text for _, read, _ in opened if (text := read(path)) is not None), None)
 
     located = locate_all(run_checks(chosen, context), read_text)
-    shown, suppressed, used = split_findings([*located, *context.troubles], settings.suppressions, now)
+    shown, suppressed, used = split_findings(
+        [*located, *context.troubles], settings.suppressions, now
+    )
     unused: list[Finding] = []
     if skill is None and context.is_complete:
-        for at, suppression in enumerate(settings.suppressions):  # of a check that did not run nothing is known
+        # of a check that did not run nothing is known
+        for at, suppression in enumerate(settings.suppressions):
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)
         unused = find_unused(settings.suppressions, used, now, _settings_path(place)[1])
     over = frozenset[str]().union(*(paths for _, _, paths in opened))
     documents = sum(count for count, _, _ in opened)
-    return Diagnosis(chosen, documents, [*shown, *settings.findings, *unused], suppressed, context, over)
+    return Diagnosis(
+        chosen, documents, [*shown, *settings.findings, *unused], suppressed, context, over
+    )
 
 
 def _settings_path(place: Place) -> tuple[str, str]:
@@ -85,10 +96,14 @@ def _read_settings(place: Place) -> Settings:
     if not os.path.lexists(path):
         return Settings()
     content = read_content(path, place.top, MAX_BYTES)
-    trouble = f"it cannot be read: {content.strerror or content}" if isinstance(content, OSError) else ""
+    trouble = (
+        f"it cannot be read: {content.strerror or content}" if isinstance(content, OSError) else ""
+    )
     try:
         if isinstance(content, bytes) and not trouble:
-            return read_settings_text(jsontext.decode(content).removeprefix("\ufeff"), shown, is_code)
+            return read_settings_text(
+                jsontext.decode(content).removeprefix("\ufeff"), shown, is_code
+            )
     except jsontext.JsonTextError as error:
         trouble = error.message
     return Settings(findings=[Finding(BAD, "warning", trouble, shown, hint="the file is ignored")])

@@ -1,4 +1,6 @@
-"""The proof that the configured merge driver works: git itself merges small checkpoints in a temporary repository."""
+"""The proof that the configured merge driver works: git itself merges small checkpoints in a
+temporary repository.
+"""
 
 import json
 import os
@@ -27,14 +29,20 @@ _KEYS = (configured.DRIVER, configured.RECURSIVE, configured.BASE_DRIVER)
 _OURS = {
     **SAMPLE,
     "updated_at": "2026-01-01T10:00:00Z",
-    "progress_table": [{**SAMPLE["progress_table"][0], "status": "complete"}, SAMPLE["progress_table"][1]],
+    "progress_table": [
+        {**SAMPLE["progress_table"][0], "status": "complete"},
+        SAMPLE["progress_table"][1],
+    ],
     "next_actions": ["do the second"],
     "skill_state": {"left": 2, "right": 1},
 }
 _THEIRS = {
     **SAMPLE,
     "updated_at": "2026-01-01T09:00:00Z",
-    "progress_table": [SAMPLE["progress_table"][0], {**SAMPLE["progress_table"][1], "status": "in_progress"}],
+    "progress_table": [
+        SAMPLE["progress_table"][0],
+        {**SAMPLE["progress_table"][1], "status": "in_progress"},
+    ],
     "next_actions": ["do the first", "do the second", "do the third"],
     "skill_state": {"left": 1, "right": 2},
 }
@@ -46,8 +54,9 @@ _MERGED = {
     "next_actions": ["do the second", "do the third"],
     "skill_state": {"left": 2, "right": 2},
 }
-# Two lines that merged each other, and then each took back what the other had brought. What they come from is a merge
-# itself, made by the driver for bases: with only one side of it as the base, something taken back would come again.
+# Two lines that merged each other, and then each took back what the other had brought. What they
+# come from is a merge itself, made by the driver for bases: with only one side of it as the base,
+# something taken back would come again.
 _CROSSED_OURS = {**_MERGED, "skill_state": {"left": 2, "right": 1}}
 _CROSSED_THEIRS = {**_MERGED, "skill_state": {"left": 1, "right": 2}}
 _CROSSED = {**_MERGED, "skill_state": {"left": 1, "right": 1}}
@@ -64,9 +73,10 @@ _BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 
 class Proof(NamedTuple):
-    """What the driver got wrong, "" if it did right: in a merge that must be clean, and in one that must conflict.
-    said: the first line that git or the driver wrote to stderr. crossed: what a merge got wrong whose common past is a
-    merge itself, tried only where that is configured and the rest holds.
+    """What the driver got wrong, "" if it did right: in a merge that must be clean, and in one that
+    must conflict. said: the first line that git or the driver wrote to stderr. crossed: what a
+    merge got wrong whose common past is a merge itself, tried only where that is configured and the
+    rest holds.
     """
 
     clean: str
@@ -79,10 +89,13 @@ class Proof(NamedTuple):
         return not self.clean and not self.conflict and not self.crossed
 
 
-def prove_driver(settings: Mapping[str, str], env: Mapping[str, str] | None = None, seconds: float = SECONDS) -> Proof:
-    """Has git merge with this repository's driver. settings: git configuration; only the driver's keys are used. env:
-    the caller's environment, this process's own by default. seconds: how long one merge may take. Raises
-    CheckpointError when no trial repository could be made: then nothing is known about the driver.
+def prove_driver(
+    settings: Mapping[str, str], env: Mapping[str, str] | None = None, seconds: float = SECONDS
+) -> Proof:
+    """Has git merge with this repository's driver. settings: git configuration; only the driver's
+    keys are used. env: the caller's environment, this process's own by default. seconds: how long
+    one merge may take. Raises CheckpointError when no trial repository could be made: then nothing
+    is known about the driver.
     """
     wanted = {key: settings[key] for key in _KEYS if settings.get(key)}
     with open_trial(os.environ if env is None else env, wanted, seconds) as trial:
@@ -90,8 +103,13 @@ def prove_driver(settings: Mapping[str, str], env: Mapping[str, str] | None = No
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "attributes"), "wb") as stream:
             stream.write(attribute_body())
-        texts = {branch: json.dumps(value, indent=2) + "\n" for branch, (value, _) in _BRANCHES.items()}
-        import_history(trial, {branch: ({FILE: texts[branch]}, above) for branch, (_, above) in _BRANCHES.items()})
+        texts = {
+            branch: json.dumps(value, indent=2) + "\n" for branch, (value, _) in _BRANCHES.items()
+        }
+        import_history(
+            trial,
+            {branch: ({FILE: texts[branch]}, above) for branch, (_, above) in _BRANCHES.items()},
+        )
         proof = _prove(trial, wanted)
         if not proof.holds:
             check_room(trial)
@@ -116,7 +134,10 @@ def _prove_clean(trial: Trial, ours: str, theirs: str, right: object) -> tuple[s
     if result.hung:
         return _NO_END, said
     if result.code != 0:
-        return "a clean merge ended in a conflict: the driver did not run, and git merged the text", said
+        return (
+            "a clean merge ended in a conflict: the driver did not run, and git merged the text",
+            said,
+        )
     try:
         is_right = json.loads(_read(trial)) == right
     except ValueError:

@@ -1,4 +1,6 @@
-"""`doctor --fix`: plan what changes, show it or do it after a backup and under the lock, and look again."""
+"""`doctor --fix`: plan what changes, show it or do it after a backup and under the lock, and look
+again.
+"""
 
 import os
 import shlex
@@ -45,8 +47,8 @@ class Fixes(NamedTuple):
 
 
 def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]) -> set[str]:
-    """The codes that words ask for; SAFE stands for all safe ones. Raises CheckpointError for what has no fix, and
-    where a session that works for one skill is asked to fix another's checkpoint.
+    """The codes that words ask for; SAFE stands for all safe ones. Raises CheckpointError for what
+    has no fix, and where a session that works for one skill is asked to fix another's checkpoint.
     """
     for fixer in list_fixers() if skill else ():
         fixer.check_owner(str(skill), env)
@@ -61,7 +63,9 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
                 message = f'"{shown}" has no fix'
             elif any(check.matches(word) for check in list_checks()):
                 message = f'"{shown}" is a group, and --fix= wants one code'
-            raise CheckpointError(message, command("checkpoint", "doctor", "--list", more=" shows what can be fixed"))
+            raise CheckpointError(
+                message, command("checkpoint", "doctor", "--list", more=" shows what can be fixed")
+            )
         codes.add(word)
     return codes
 
@@ -90,20 +94,35 @@ class Plan(NamedTuple):
 def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> Plan:
     wanted = [finding for finding in found.findings if finding.code in codes]
     documents = [(fixer, fixer.plan_fixes(found.context, wanted)) for fixer in list_fixers()]
-    return Plan(documents, *plan_repairs(found.context.place.root, {finding.code for finding in wanted}, env))
+    return Plan(
+        documents,
+        *plan_repairs(found.context.place.root, {finding.code for finding in wanted}, env),
+    )
 
 
 def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     plan, place = plan_fix(found, codes, invocation.env), found.context.place
     repository = read_repository(place.root, invocation.env)
     steps = [*plan.steps, *(plan_leftovers(repository) if repository else [])]
-    changes = [{"path": fix.path, "diff": diff_lines(fix.before, fix.after, fix.path)} for fix in plan.files]
+    changes = [
+        {"path": fix.path, "diff": diff_lines(fix.before, fix.after, fix.path)}
+        for fix in plan.files
+    ]
     changes += [change for step in steps if (change := _show_step(step, place))]
-    data = {"dry_run": True, "fixed": _files_data(plan.files), "steps": steps_data(steps), "changes": changes}
-    blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done]
+    data = {
+        "dry_run": True,
+        "fixed": _files_data(plan.files),
+        "steps": steps_data(steps),
+        "changes": changes,
+    }
+    blocks: list[Block] = [
+        Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done
+    ]
     blocks += [*describe_steps(steps, dry_run=True), *plan.describe_left()]
     blocks += show_diff(line for change in changes for line in change.get("diff", ()))
-    blocks += [Line(str(change["command"]), "strong", hang=-1) for change in changes if "command" in change]
+    blocks += [
+        Line(str(change["command"]), "strong", hang=-1) for change in changes if "command" in change
+    ]
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
 
@@ -115,9 +134,15 @@ def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
         case RemoveFile(path, _):
             return {"command": shlex.join(["rm", path])}
         case WriteSetting(key, value):
-            return {"command": shlex.join(["git", "config", "--local", "--replace-all", key, value])}
+            return {
+                "command": shlex.join(["git", "config", "--local", "--replace-all", key, value])
+            }
         case RemoveSettings(keys):
-            return {"command": "; ".join(shlex.join(["git", "config", "--local", "--unset-all", key]) for key in keys)}
+            return {
+                "command": "; ".join(
+                    shlex.join(["git", "config", "--local", "--unset-all", key]) for key in keys
+                )
+            }
         case _:
             return None
 
@@ -127,7 +152,9 @@ def _files_data(files: Sequence[FileFix]) -> list[dict[str, Any]]:
 
 
 class Applied(NamedTuple):
-    """backup: "" if nothing had to be kept. changed: files that somebody wrote to meanwhile, left as they are."""
+    """backup: "" if nothing had to be kept. changed: files that somebody wrote to meanwhile, left
+    as they are.
+    """
 
     files: list[FileFix]
     steps: list[Step]
@@ -157,7 +184,9 @@ def fix(
     return _describe_rounds(rounds, steps, plan, place), found
 
 
-def _describe_rounds(rounds: Sequence[Applied], steps: Sequence[Step], plan: Plan, place: Place) -> Fixes:
+def _describe_rounds(
+    rounds: Sequence[Applied], steps: Sequence[Step], plan: Plan, place: Place
+) -> Fixes:
     """Return what was done. plan: what remains after the last round."""
     files = [fix for applied in rounds for fix in applied.files]
     backups = [relative_path(applied.backup, place.top) for applied in rounds if applied.backup]
@@ -171,7 +200,9 @@ def _describe_rounds(rounds: Sequence[Applied], steps: Sequence[Step], plan: Pla
         "changed_meanwhile": changed,
     }
     meanwhile = "it changed meanwhile, so it was not touched; run it again"
-    blocks: list[Block] = [Line(f"{fix.path}: {one.text}", "good") for fix in files for one in fix.done]
+    blocks: list[Block] = [
+        Line(f"{fix.path}: {one.text}", "good") for fix in files for one in fix.done
+    ]
     blocks += [*describe_steps(steps, dry_run=False), *plan.describe_left()]
     blocks += [Line(f"{path}: {meanwhile}", "warn") for path in changed]
     blocks += [Line(f"backup: {path}", "dim") for path in backups]
@@ -179,20 +210,37 @@ def _describe_rounds(rounds: Sequence[Applied], steps: Sequence[Step], plan: Pla
 
 
 def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
-    """Make the changes under the lock: first a copy of every file that changes, then each file whole or not at all."""
+    """Make the changes under the lock: first a copy of every file that changes, then each file
+    whole or not at all.
+    """
     stamp = write_stamp(now)
     folders = (place.directory, os.path.join(place.directory, skill_layout().HISTORY))
     with hold_place(place, folders, on_wait):
-        files = [one for one in plan.files if read_content(os.path.join(place.top, one.path), place.top) == one.before]
-        ready = [(fixer, [one for one in own.files if one in files]) for fixer, own in plan.documents]
+        files = [
+            one
+            for one in plan.files
+            if read_content(os.path.join(place.top, one.path), place.top) == one.before
+        ]
+        ready = [
+            (fixer, [one for one in own.files if one in files]) for fixer, own in plan.documents
+        ]
         if place.git_dir is None:
-            backup = next((kept for fixer, own in ready if (kept := fixer.copy_to_history(place, own, stamp))), "")
+            backup = next(
+                (
+                    kept
+                    for fixer, own in ready
+                    if (kept := fixer.copy_to_history(place, own, stamp))
+                ),
+                "",
+            )
         else:
             copies = [Copy(fix.path, fix.before) for fix in files] + _copy_others(place, plan)
             backup = write_backup(place.git_dir, stamp, copies) if copies else ""
         history = [path for fixer, own in ready for path in fixer.write_fixes(place, own, now)]
         apply_steps(plan.steps, plan.repository)
-    return Applied(files, plan.steps, backup, [one.path for one in plan.files if one not in files], history)
+    return Applied(
+        files, plan.steps, backup, [one.path for one in plan.files if one not in files], history
+    )
 
 
 def _copy_others(place: Place, plan: Plan) -> list[Copy]:
@@ -201,7 +249,9 @@ def _copy_others(place: Place, plan: Plan) -> list[Copy]:
         return []
     changes = [step.change for step in plan.steps]
     paths = [change.path for change in changes if isinstance(change, WriteFile | RemoveFile)]
-    if any(change is not None and not isinstance(change, WriteFile | RemoveFile) for change in changes):
+    if any(
+        change is not None and not isinstance(change, WriteFile | RemoveFile) for change in changes
+    ):
         paths.append(config_path(plan.repository))
     copies = []
     common = plan.repository.common_dir

@@ -1,7 +1,9 @@
-"""A project's settings of the doctor: suppressions with reasons, and when something counts as old. Pure.
+"""A project's settings of the doctor: suppressions with reasons, and when something counts as old.
+Pure.
 
-The text is untrusted: it comes with the branch. So it may silence drift, which hurts nobody but its reader, and
-never what makes a checkpoint unusable: a file that is not a valid checkpoint, a merge that was left unresolved.
+The text is untrusted: it comes with the branch. So it may silence drift, which hurts nobody but its
+reader, and never what makes a checkpoint unusable: a file that is not a valid checkpoint, a merge
+that was left unresolved.
 """
 
 import re
@@ -24,15 +26,31 @@ UNUSED = "doctor/suppression-unused"
 _OWN = (BAD, UNUSED)
 
 # name in [thresholds] -> the status it is about
-THRESHOLDS = {"in_progress_days": "in_progress", "blocked_days": "blocked", "complete_days": "complete"}
+THRESHOLDS = {
+    "in_progress_days": "in_progress",
+    "blocked_days": "blocked",
+    "complete_days": "complete",
+}
 VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
-_ALWAYS_TOLD = (*VALIDATED, "content", "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
-_KEYS = ("thresholds", "suppress", *THRESHOLDS, "code", "path", "where", "contains", "reason", "until")
+# whose errors nothing silences
+_ALWAYS_SHOWN = (*VALIDATED, "content", "workflow", "pipeline", "merge", "doctor")
+_KEYS = (
+    "thresholds",
+    "suppress",
+    *THRESHOLDS,
+    "code",
+    "path",
+    "where",
+    "contains",
+    "reason",
+    "until",
+)
 
 
 class Suppression(NamedTuple):
-    """One entry. path: a glob, "" for any. where: the beginning of a JSON Pointer. contains: a part of the message.
-    until: the first second that it does not hold any more, None for ever. line: in the settings file.
+    """One entry. path: a glob, "" for any. where: the beginning of a JSON Pointer. contains: a part
+    of the message. until: the first second that it does not hold any more, None for ever. line: in
+    the settings file.
     """
 
     code: str
@@ -48,7 +66,11 @@ class Suppression(NamedTuple):
 
     def matches(self, finding: Finding, now: int) -> bool:
         code, group = self.code.rstrip("/"), finding.code.partition("/")[0]
-        if self.is_over(now) or finding.code in _OWN or (finding.level == "error" and group in _ALWAYS_TOLD):
+        if (
+            self.is_over(now)
+            or finding.code in _OWN
+            or (finding.level == "error" and group in _ALWAYS_SHOWN)
+        ):
             return False
         return bool(
             (finding.code == code or group == code or (code == "schema" and group in VALIDATED))
@@ -75,14 +97,18 @@ _KEY = re.compile(r"\s*+(?:\[\[?\s*+)?([A-Za-z_][\w-]*+)\s*+[\]=]").match
 
 
 def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> Settings:
-    """Return the settings in a TOML text. path: the file, for findings. is_code: whether a finding or group has it."""
+    """Return the settings in a TOML text. path: the file, for findings. is_code: whether a finding
+    or group has it.
+    """
     parsed = _parse(text, path)
     if isinstance(parsed, Finding):
         return Settings(findings=[parsed])
     table, lines = parsed, _find_lines(text)
     entries = table.get("suppress")
     if isinstance(entries, list):
-        table["suppress"] = [_plain(entry) if isinstance(entry, dict) else entry for entry in entries]
+        table["suppress"] = [
+            _plain(entry) if isinstance(entry, dict) else entry for entry in entries
+        ]
 
     findings: list[Finding] = []
     refused: set[str] = set()
@@ -145,7 +171,9 @@ def _read_limits(table: Mapping[str, Any], refused: set[str]) -> dict[str, int]:
         return {}
     days = table.get("thresholds", {})
     return {
-        status: days[key] for key, status in THRESHOLDS.items() if key in days and f"thresholds/{key}" not in refused
+        status: days[key]
+        for key, status in THRESHOLDS.items()
+        if key in days and f"thresholds/{key}" not in refused
     }
 
 
@@ -164,29 +192,52 @@ def _read_suppressions(
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     # a date of TOML becomes the text that it could have been written as
-    texts = {key: value.strip() if isinstance(value, str) else value for key, value in entry.items()}
-    return {key: value.isoformat()[:10] if isinstance(value, date) else value for key, value in texts.items()}
+    texts = {
+        key: value.strip() if isinstance(value, str) else value for key, value in entry.items()
+    }
+    return {
+        key: value.isoformat()[:10] if isinstance(value, date) else value
+        for key, value in texts.items()
+    }
 
 
-def _find_troubles(table: Mapping[str, Any], is_code: Callable[[str], bool]) -> Iterator[tuple[str, str, str]]:
+def _find_troubles(
+    table: Mapping[str, Any], is_code: Callable[[str], bool]
+) -> Iterator[tuple[str, str, str]]:
     """(JSON Pointer, message, a key that is unknown there or "")."""
     from difflib import get_close_matches
 
     schema = load_schema(read_own(__file__, "settings_schema.json"))
     for found in () if is_surely_valid(schema, table) else explain(schema, table):
-        unknown = [key for key in found.value if key not in _KEYS] if found.keyword == "additionalProperties" else []
+        unknown = (
+            [key for key in found.value if key not in _KEYS]
+            if found.keyword == "additionalProperties"
+            else []
+        )
         message = explain_mismatch(found)
         if unknown:
             near = get_close_matches(unknown[0], _KEYS, 1)
-            message = f"unknown key {quote(unknown[0])}{f': did you mean {near[0]}?' if near else ''}"
+            message = (
+                f"unknown key {quote(unknown[0])}{f': did you mean {near[0]}?' if near else ''}"
+            )
         yield found.where, message, "".join(unknown[:1])
     entries = table.get("suppress")
     for at, entry in enumerate(entries if isinstance(entries, list) else ()):
-        code, until = (entry.get("code"), entry.get("until")) if isinstance(entry, dict) else (None, None)
+        code, until = (
+            (entry.get("code"), entry.get("until")) if isinstance(entry, dict) else (None, None)
+        )
         if isinstance(code, str) and not is_code(code):
-            yield f"/suppress/{at}", f"suppress.{at}.code {quote(code)} is not a code that a check has", ""
+            yield (
+                f"/suppress/{at}",
+                f"suppress.{at}.code {quote(code)} is not a code that a check has",
+                "",
+            )
         if isinstance(until, str) and _read_day(until) is None:
-            yield f"/suppress/{at}", f"suppress.{at}.until is {quote(until)}, not a day such as 2026-06-30", ""
+            yield (
+                f"/suppress/{at}",
+                f"suppress.{at}.until is {quote(until)}, not a day such as 2026-06-30",
+                "",
+            )
 
 
 def _read_day(text: str | None) -> int | None:
@@ -198,7 +249,9 @@ def _read_day(text: str | None) -> int | None:
 def split_findings(
     findings: Iterable[Finding], suppressions: Sequence[Suppression], now: int
 ) -> tuple[list[Finding], list[Suppressed], set[int]]:
-    """(what is reported, what is not, the indexes of the suppressions that were used). now: seconds since 1970."""
+    """(what is reported, what is not, the indexes of the suppressions that were used). now: seconds
+    since 1970.
+    """
     shown, silent, used = [], [], set[int]()
     for finding in findings:
         at = next((at for at, one in enumerate(suppressions) if one.matches(finding, now)), None)
@@ -210,11 +263,15 @@ def split_findings(
     return shown, silent, used
 
 
-def find_unused(suppressions: Sequence[Suppression], used: set[int], now: int, path: str) -> list[Finding]:
+def find_unused(
+    suppressions: Sequence[Suppression], used: set[int], now: int, path: str
+) -> list[Finding]:
     findings = []
     for at, one in enumerate(suppressions):
         if at not in used:
             what = f'the suppression of {shorten(one.code, 60)} ("{shorten(one.reason, 60)}")'
             message = f"{what} has expired" if one.is_over(now) else f"{what} matches nothing"
-            findings.append(Finding(UNUSED, "note", message, path, line=one.line, column=1, hint="remove it"))
+            findings.append(
+                Finding(UNUSED, "note", message, path, line=one.line, column=1, hint="remove it")
+            )
     return findings

@@ -1,6 +1,8 @@
-"""A repository for one trial, in a temporary folder: real git runs in it as a program with a window would start it.
+"""A repository for one trial, in a temporary folder: real git runs in it as a program with a window
+would start it.
 
-A bare PATH, no virtual environment, no language, nobody's settings. What hangs is ended, with all that it started.
+A bare PATH, no virtual environment, no language, nobody's settings. What hangs is ended, with all
+that it started.
 """
 
 import json
@@ -56,9 +58,12 @@ class Tried(NamedTuple):
 
 
 @contextmanager
-def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS) -> Iterator[Trial]:
-    """Make an empty repository with these settings, and remove it afterwards. env: the caller's; its PATH leads to git.
-    Raises CheckpointError if none can be made: the temporary folder is full, or must not be written.
+def open_trial(
+    env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS
+) -> Iterator[Trial]:
+    """Make an empty repository with these settings, and remove it afterwards. env: the caller's;
+    its PATH leads to git. Raises CheckpointError if none can be made: the temporary folder is full,
+    or must not be written.
     """
     git = shutil.which("git", path=env.get("PATH"))
     if git is None:
@@ -68,12 +73,18 @@ def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: flo
     try:
         with (
             _tidied_when_ended(),
-            tempfile.TemporaryDirectory(prefix="checkpoint-proof-", ignore_cleanup_errors=True) as folder,
+            tempfile.TemporaryDirectory(
+                prefix="checkpoint-proof-", ignore_cleanup_errors=True
+            ) as folder,
         ):
-            # What a program that was started from a desktop hands down. HOME stays: a desktop knows it, and Python
-            # finds there what was installed for one user.
+            # What a program that was started from a desktop hands down. HOME stays: a desktop knows
+            # it, and Python finds there what was installed for one user.
             home = env.get("HOME") or folder
-            if check_git_version(folder) < (2, 32):  # it reads HOME's .gitconfig whatever GIT_CONFIG_GLOBAL says
+            # it reads HOME's .gitconfig whatever GIT_CONFIG_GLOBAL says
+            if check_git_version(folder) < (
+                2,
+                32,
+            ):
                 os.symlink(os.path.join(home, ".local"), os.path.join(folder, ".local"))
                 home = folder
             own = {
@@ -123,7 +134,9 @@ def _no_room(error: OSError) -> CheckpointError:
 
 
 def check_room(trial: Trial) -> None:
-    """Raises CheckpointError if the temporary folder is full: then a failure says nothing about what was tried."""
+    """Raises CheckpointError if the temporary folder is full: then a failure says nothing about
+    what was tried.
+    """
     path = os.path.join(trial.folder, "room")
     try:
         with open(path, "wb") as stream:
@@ -137,16 +150,22 @@ def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
     with tempfile.TemporaryFile() as stream:
         stream.write(stdin)
         stream.seek(0)
-        result, trouble = run_bounded(words, trial.work_tree, trial.env, trial.seconds, stream.fileno())
+        result, trouble = run_bounded(
+            words, trial.work_tree, trial.env, trial.seconds, stream.fileno()
+        )
     return Tried(result.code, result.out, result.err, hung=bool(trouble))
 
 
 def must(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
-    """Like try_git. Raises CheckpointError if git fails: then nothing is known about what was tried."""
+    """Like try_git. Raises CheckpointError if git fails: then nothing is known about what was
+    tried.
+    """
     result = try_git(trial, words, stdin)
     if result.code != 0:
         what = next(word for word in words if not word.startswith("-"))
-        raise CheckpointError(f"it could not be tried: git {what} failed: {result.said or 'no answer'}", _HINT)
+        raise CheckpointError(
+            f"it could not be tried: git {what} failed: {result.said or 'no answer'}", _HINT
+        )
     return result
 
 
@@ -156,6 +175,10 @@ def import_history(trial: Trial, branches: Branches) -> None:
     for branch, (files, parents) in branches.items():
         stream += f"commit refs/heads/{branch}\nmark :{marks[branch]}\n"
         stream += f"committer proof <proof@localhost> {marks[branch]} +0000\ndata 5\nproof\n"
-        stream += "".join(f"{'merge' if at else 'from'} :{marks[parent]}\n" for at, parent in enumerate(parents))
-        stream += "".join(f"M 100644 inline {name}\ndata {len(text)}\n{text}\n" for name, text in files.items())
+        stream += "".join(
+            f"{'merge' if at else 'from'} :{marks[parent]}\n" for at, parent in enumerate(parents)
+        )
+        stream += "".join(
+            f"M 100644 inline {name}\ndata {len(text)}\n{text}\n" for name, text in files.items()
+        )
     must(trial, ["fast-import", "--quiet"], stream.encode())

@@ -23,7 +23,13 @@ from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.digest import fold, is_elsewhere, is_fixed_by_name, list_causes
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
-from checkpoint_git.tools.doctor.catalog import SAFE, choose_checks, find_codes, find_option, list_checks
+from checkpoint_git.tools.doctor.catalog import (
+    SAFE,
+    choose_checks,
+    find_codes,
+    find_option,
+    list_checks,
+)
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
 from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.survey import read_installation
@@ -54,16 +60,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("skill", metavar="NAME", nargs="?", help="check only this checkpoint")
     add("--all", action="store_true", help="check every .checkpoints folder of this repository")
     add("--list", action="store_true", help="list the checks without running them")
-    add("--check", metavar="CODE", action="append", default=[], help="run only this check or group; repeatable")
-    add("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help="apply safe fixes, or CODE's")
+    add(
+        "--check",
+        metavar="CODE",
+        action="append",
+        default=[],
+        help="run only this check or group; repeatable",
+    )
+    add(
+        "--fix",
+        metavar="CODE",
+        nargs="?",
+        const=SAFE,
+        action="append",
+        default=[],
+        help="apply safe fixes, or CODE's",
+    )
     add("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
-    add("--online", action="store_true", help="compare the server at checkpoint.healthUrl (git config) with HEAD")
+    add(
+        "--online",
+        action="store_true",
+        help="compare the server at checkpoint.healthUrl (git config) with HEAD",
+    )
     add("--full", action="store_true", help="show every finding, ungrouped")
     add("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
 
 
 class _Scope(NamedTuple):
-    """places: what is looked at, none if there are no checkpoints. others: folders that are not, as they are shown."""
+    """places: what is looked at, none if there are no checkpoints. others: folders that are not, as
+    they are shown.
+    """
 
     places: list[Place]
     others: list[str]
@@ -82,7 +108,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         return _diagnose_bare(bare, args, checks, invocation)
     scope = _find_scope(args, skill, invocation)
     if not scope.places:
-        return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
+        return _conclude(
+            "no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args
+        )
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
@@ -115,7 +143,14 @@ def _find_scope(args: argparse.Namespace, skill: str | None, invocation: Invocat
         if skill:
             raise CheckpointError(
                 "--all looks at every folder",
-                advise("name one with", "checkpoint", "-C", Blank("folder", "FOLDER"), "doctor", Blank("name", "NAME")),
+                advise(
+                    "name one with",
+                    "checkpoint",
+                    "-C",
+                    Blank("folder", "FOLDER"),
+                    "doctor",
+                    Blank("name", "NAME"),
+                ),
             )
         return _Scope(_find_all_places(cwd, invocation.env), [])
     if skill:
@@ -150,7 +185,10 @@ def _fix(
     invocation: Invocation,
 ) -> Outcome:
     """Fix what was found, or show how, and report what remains. words: codes, or SAFE."""
-    from checkpoint_git.tools.doctor import fix  # who only looks needs neither init's plans nor the lock
+    # who only looks needs neither init's plans nor the lock
+    from checkpoint_git.tools.doctor import (
+        fix,
+    )
 
     codes = fix.choose_codes(words, skill, invocation.env)
     fixes, remaining = list[fix.Fixes](), list[Diagnosis]()
@@ -193,7 +231,9 @@ def _split_fix_words(skill: str | None, words: Sequence[str]) -> tuple[str | Non
     """Of `--fix build`, which argparse takes for a code, the skill: no code is without a slash."""
     codes = list_checks()
     strays = [
-        word for word in words if word != SAFE and "/" not in word and not any(check.matches(word) for check in codes)
+        word
+        for word in words
+        if word != SAFE and "/" not in word and not any(check.matches(word) for check in codes)
     ]
     if skill is not None or len(strays) != 1:
         return skill, list(words)
@@ -217,13 +257,17 @@ def _list_checks() -> Outcome:
     entries = []
     for check in list_checks():
         rows.append((check.code, check.level, check.fix, f"{check.looks_at}. Fix: {check.remedy}"))
-        entries.append(_describe_code(check.code, check.level, check.looks_at, check.remedy, check.fix))
+        entries.append(
+            _describe_code(check.code, check.level, check.looks_at, check.remedy, check.fix)
+        )
     table = Table(("check", "at worst", "--fix", "finds"), rows, (0, 1, 2), has_tail=True)
     return Outcome({"checks": entries}, [table])
 
 
 def _list_codes(words: Sequence[str]) -> Outcome:
-    """Return what each code says that the words name, or whose group they name, whichever command reports it."""
+    """Return what each code says that the words name, or whose group they name, whichever command
+    reports it.
+    """
     rows = []
     entries = []
     related: list[Block] = []
@@ -251,25 +295,39 @@ def _diagnose_bare(
     bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
 ) -> Outcome:
     if args.skill or args.fix or args.dry_run or args.online:
-        hint = join_hints(advise("without options", "checkpoint", "doctor"), command("checkpoint", "init"))
+        hint = join_hints(
+            advise("without options", "checkpoint", "doctor"), command("checkpoint", "init")
+        )
         raise CheckpointError("a bare repository has no work tree", hint)
     chosen = [check for check in checks if check.in_bare]
     codes = [check.code for check in chosen]
     folder = bare.git_dir
     context = Context(
-        Place(folder, os.path.join(folder, ".checkpoints"), folder, folder), invocation.now, invocation.env
+        Place(folder, os.path.join(folder, ".checkpoints"), folder, folder),
+        invocation.now,
+        invocation.env,
     )
     facts = context.facts(SetupFacts)
     facts.installation = installation = read_installation(bare, invocation.env)
     facts.merge_attributes = {".checkpoints/example.checkpoint.json": installation.merge_attribute}
     facts.shared_attributes = {}
-    facts.has_commits, facts.default_branch = False, None  # what is committed is the business of who commits
+    # what is committed is the business of who commits
+    facts.has_commits, facts.default_branch = (
+        False,
+        None,
+    )
     findings = run_checks([check for check in chosen if check.code != "schema"], context)
-    files = read_committed(folder, "HEAD").files if "schema" in codes and has_commits(folder) else ()
-    found = (one for document in iterate_checked(files, invocation.now) for one in document.findings)
+    files = (
+        read_committed(folder, "HEAD").files if "schema" in codes and has_commits(folder) else ()
+    )
+    found = (
+        one for document in iterate_checked(files, invocation.now) for one in document.findings
+    )
     findings += [one._replace(hint=f"in a clone: {one.hint}" if one.hint else "") for one in found]
     data = {"bare": folder, "checks": codes, "documents": len(files)}
-    return _conclude(f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD", data, findings, [], args)
+    return _conclude(
+        f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD", data, findings, [], args
+    )
 
 
 def _report(found: Diagnosis, args: argparse.Namespace, cwd: str) -> Outcome:
@@ -292,7 +350,9 @@ def _conclude(
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
     counts = {f"{level}s": number for level, number in count.items()}
 
-    parts = [plural(number, level) for level, number in count.items() if number] or ["no problems found"]
+    parts = [plural(number, level) for level, number in count.items() if number] or [
+        "no problems found"
+    ]
     if suppressed:
         parts.append(f"{len(suppressed)} suppressed")
     text = f"{title}: {', '.join(parts)}"
@@ -320,11 +380,18 @@ def _digest(findings: Sequence[Finding], over: frozenset[str], args: argparse.Na
         return (*command, *find_option(code))
 
     offer = Line("") if args.fix else _offer_fix(findings, args)
-    return Digest(fold(findings, over, name_all), (*command, *checks), list_causes(findings, over, name_all), offer)
+    return Digest(
+        fold(findings, over, name_all),
+        (*command, *checks),
+        list_causes(findings, over, name_all),
+        offer,
+    )
 
 
 def _offer_fix(findings: Sequence[Finding], args: argparse.Namespace) -> Line:
-    """Return the line with the one command for all that it fixes safely, an empty one for fewer than two findings."""
+    """Return the line with the one command for all that it fixes safely, an empty one for fewer
+    than two findings.
+    """
     safe = {check.code for check in list_checks() if check.fix == "safe"}
     fixed = [finding for finding in findings if finding.code in safe and is_fixed_by_name(finding)]
     if len(fixed) < 2:

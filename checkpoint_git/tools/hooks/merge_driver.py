@@ -16,7 +16,9 @@ examples:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs=5, help="what git passes for %%O %%A %%B %%L %%P")
+    parser.add_argument(
+        "files", metavar="FILE", nargs=5, help="what git passes for %%O %%A %%B %%L %%P"
+    )
     parser.add_argument("--base", action="store_true", help="the result is a merge base itself")
     parser.add_argument("--narrative", metavar="RULE", help="as chosen for `checkpoint init`")
     parser.add_argument("--merge-schema", metavar="FILE", help="as chosen for `checkpoint init`")
@@ -24,8 +26,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
-    """Leaves the process with 0 for a clean merge and CONFLICT_ON_PATH for a conflict that is written into OURS."""
+    """Leaves the process with 0 for a clean merge and CONFLICT_ON_PATH for a conflict that is
+    written into OURS.
+    """
     options = ["--base"] if args.base else []
-    for option, value in (("narrative", args.narrative), ("merge-schema", args.merge_schema), ("schema", args.schema)):
+    for option, value in (
+        ("narrative", args.narrative),
+        ("merge-schema", args.merge_schema),
+        ("schema", args.schema),
+    ):
         options += [f"--{option}", value] if value else []
     main([*options, *args.files], conflict=CONFLICT_ON_PATH)

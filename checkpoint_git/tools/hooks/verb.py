@@ -1,4 +1,6 @@
-"""`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over to it."""
+"""`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over
+to it.
+"""
 
 import argparse
 import os
@@ -15,11 +17,21 @@ from checkpoint_git.disk.discover import find_repository, relative_path
 from checkpoint_git.git import staged
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import IndexEntry, read_commit, read_tree
-from checkpoint_git.git.pushed import parse_pushes, read_commit_changes, read_pushed, read_pushed_losses
+from checkpoint_git.git.pushed import (
+    parse_pushes,
+    read_commit_changes,
+    read_pushed,
+    read_pushed_losses,
+)
 from checkpoint_git.git.settings import DRIFT_BLOCKS, read_flag
 from checkpoint_git.protocols.contract import find_files, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed, with_siblings
+from checkpoint_git.protocols.registry import (
+    append_only_patterns,
+    find_kind,
+    is_fixed,
+    with_siblings,
+)
 from checkpoint_git.protocols.validate import (
     check_together,
     describe_loss,
@@ -48,7 +60,8 @@ class Question(NamedTuple):
 
 
 class Hook(NamedTuple):
-    read: Callable[[list[str], Invocation], Iterable[Question]]  # the questions, which may come one by one
+    # the questions, which may come one by one
+    read: Callable[[list[str], Invocation], Iterable[Question]]
     check: Callable[[Question, Invocation], list[Finding]]
     stops: bool  # an error ends the operation; else it is reported and let through
     advice: Line
@@ -130,7 +143,11 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     for finding in [*findings, *question.findings]:
         kind = find_kind(finding.path)
         # a name like one of ours is not enough: a pipeline record is recognised by its folder too
-        if finding.level == "error" and kind and open_room(kind.name).layout.find_skill(finding.path):
+        if (
+            finding.level == "error"
+            and kind
+            and open_room(kind.name).layout.find_skill(finding.path)
+        ):
             errors.append(finding)
     return errors
 
@@ -209,18 +226,26 @@ def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
 
 
 def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question]:
-    """What a push brings to a server. update gets ref, old and new as its words, pre-receive on standard input."""
+    """What a push brings to a server. update gets ref, old and new as its words, pre-receive on
+    standard input.
+    """
     from checkpoint_git.git import received  # no clone needs it
 
     if words and len(words) != 3:
-        raise CheckpointError("update is called with a ref and two ids", "it is called by git, and not for typing")
-    lines = received.parse_received(f"{words[1]} {words[2]} {words[0]}" if words else invocation.stdin.read())
+        raise CheckpointError(
+            "update is called with a ref and two ids", "it is called by git, and not for typing"
+        )
+    lines = received.parse_received(
+        f"{words[1]} {words[2]} {words[0]}" if words else invocation.stdin.read()
+    )
     # The hook runs in quarantine: what is pushed is only found with the variables that git has set.
     place, env = invocation.cwd, received.server_env(invocation.env)
     titles = {line: f"{escape_controls(line.ref)} ({line.new[:12]})" for line in lines}
     tips = received.read_tips(place, lines, env)
     names = {tips[line.new]: titles[line] for line in reversed(lines) if line.new in tips}
-    for tip, arrivals in received.read_arrivals(place, [tips[line.new] for line in lines if line.new in tips], env):
+    for tip, arrivals in received.read_arrivals(
+        place, [tips[line.new] for line in lines if line.new in tips], env
+    ):
         # what is wrong with a file before it is read
         refused = list[Finding]()
         for one in arrivals:
@@ -229,8 +254,12 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
                 refused.append(Finding("file/not-a-file", "error", message, one.path, hint=hint))
         entries = [IndexEntry(one.path, one.mode, one.blob, 0) for one in arrivals if one.size >= 0]
         brought = {one.path for one in arrivals}
-        if siblings := sorted(with_siblings(brought) - brought):  # they may contradict what is here already
-            entries += [IndexEntry(path, *one, 0) for path, one in read_tree(place, tip, env, siblings).items()]
+        # they may contradict what is here already
+        if siblings := sorted(with_siblings(brought) - brought):
+            entries += [
+                IndexEntry(path, *one, 0)
+                for path, one in read_tree(place, tip, env, siblings).items()
+            ]
         yield Question(names[tip], staged.sort_out(place, entries, env), findings=refused)
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)
@@ -243,7 +272,9 @@ def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:
 def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
     # git gives a line `OLD NEW` for each commit
     lines = (line.split() for line in invocation.stdin.read().split("\n"))
-    return _ask_commits([words[1] for words in lines if len(words) > 1], "the rewritten commits", invocation.cwd)
+    return _ask_commits(
+        [words[1] for words in lines if len(words) > 1], "the rewritten commits", invocation.cwd
+    )
 
 
 def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Question]:
@@ -252,14 +283,21 @@ def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Questio
 
 
 def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
-    return [Question("what the merge brought", staged.read_staged_changes(invocation.cwd, "ORIG_HEAD"))]
+    return [
+        Question("what the merge brought", staged.read_staged_changes(invocation.cwd, "ORIG_HEAD"))
+    ]
 
 
 _FIX = Line(
-    "Fix the files, add them and commit again", hint=advise("to check them", "checkpoint", "validate", "--staged")
+    "Fix the files, add them and commit again",
+    hint=advise("to check them", "checkpoint", "validate", "--staged"),
 )
-_FIX_IN_COMMIT = Line("Fix the files in a new commit and push again; --no-verify pushes them as they are.")
-_FIX_LATER = Line("Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them.")
+_FIX_IN_COMMIT = Line(
+    "Fix the files in a new commit and push again; --no-verify pushes them as they are."
+)
+_FIX_LATER = Line(
+    "Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them."
+)
 _FIX_AND_PUSH = Line(
     "Fix the files in a new commit and push again",
     hint=advise("to see the same", "checkpoint", "validate"),

@@ -120,7 +120,9 @@ def find_unaudited(cwd: str, env: Env) -> list[Finding]:
     if not patterns:
         return []
     names = join_some([escape_controls(shorten(pattern, _LONGEST_SHOWN)) for pattern in patterns])
-    message = f"only checkpoints are audited, and not the other files that the driver merges: {names}"
+    message = (
+        f"only checkpoints are audited, and not the other files that the driver merges: {names}"
+    )
     show = ("git", "show", "--remerge-diff", Blank("the merge", "COMMIT"))
     hint = command(*show, more=" shows what a merge did to them")
     return [Finding(NOT_AUDITED, "note", message, FILE, hint=hint)]

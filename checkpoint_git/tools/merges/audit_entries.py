@@ -60,7 +60,10 @@ def show_entries(args: argparse.Namespace, paths: Sequence[str], invocation: Inv
 
     each = read_touched_each(cwd, commits, env)
     found = follow(each, "looking at merges", len(commits), invocation)
-    merges = [_judge(commit, touched, schemas, paths) for commit, touched in zip(commits, found, strict=True)]
+    merges = [
+        _judge(commit, touched, schemas, paths)
+        for commit, touched in zip(commits, found, strict=True)
+    ]
     if is_range:
         merges = [m for m in merges if m.files or m.whole or m.crowded or m.reason]
         ends = read_cut_ends(cwd, revisions)
@@ -77,13 +80,17 @@ def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> Commit:
     name = escape_controls(rev)
     repaired = read_repaired(cwd, commit_id)
     if repaired:
-        commands = join_hints(*(command("checkpoint", "audit", "--all", merge[:12]) for merge in repaired[:3]))
+        commands = join_hints(
+            *(command("checkpoint", "audit", "--all", merge[:12]) for merge in repaired[:3])
+        )
         raise CheckpointError(f"{name} is not a merge: it repaired what merges did", commands)
     message = f"{name} is not a merge: it has {'one parent' if commit.parents else 'no parent'}"
     raise CheckpointError(message, advise("name a merge commit", "git", "log", "--merges"))
 
 
-def _judge(commit: Commit, touched: Touched | str, schemas: Schemas, paths: Sequence[str]) -> AuditedMerge:
+def _judge(
+    commit: Commit, touched: Touched | str, schemas: Schemas, paths: Sequence[str]
+) -> AuditedMerge:
     event = make_event(commit)
     if isinstance(touched, str):
         return AuditedMerge(event, [], reason=touched)
@@ -162,7 +169,9 @@ def _describe_file(merge: AuditedMerge, audited: AuditedFile) -> Iterator[Line]:
 
 
 def _summarize_all(merges: Sequence[AuditedMerge], counts: Counter[str], is_bad: bool) -> Line:
-    shown_counts = [f"{counts[kind]} {kind}" for kind in (*FAILURES, "resurrected", "decided") if counts[kind]]
+    shown_counts = [
+        f"{counts[kind]} {kind}" for kind in (*FAILURES, "resurrected", "decided") if counts[kind]
+    ]
     unknown = sum(bool(merge.reason or merge.crowded) for merge in merges)
     parts = [f"{plural(len(merges), 'merge')} of checkpoints"]
     if not merges:

@@ -1,4 +1,6 @@
-"""`audit --fix`: one commit that repairs what merges did wrong, file by file, except where it was edited since."""
+"""`audit --fix`: one commit that repairs what merges did wrong, file by file, except where it was
+edited since.
+"""
 
 import os
 import shlex
@@ -50,15 +52,20 @@ class Plan(NamedTuple):
         return list(dict.fromkeys(merge for file in self.files for merge in file.merges))
 
 
-def plan_repair(plain: Plain, audited: Sequence[AuditedMerge], now: int, env: Mapping[str, str]) -> Plan:
-    """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env: CHECKPOINT_SKILL
-    limits it to that skill's checkpoint. Raises CheckpointError if no commit can be made now.
+def plan_repair(
+    plain: Plain, audited: Sequence[AuditedMerge], now: int, env: Mapping[str, str]
+) -> Plan:
+    """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env:
+    CHECKPOINT_SKILL limits it to that skill's checkpoint. Raises CheckpointError if no commit can
+    be made now.
     """
     own = clean_env(env)
     site = read_site(plain.cwd, own)
     operation = read_operation(site.git_dir)
     if operation and site.work_tree:
-        raise CheckpointError(f"a {operation} waits to be finished here", "finish or abort it, then repair")
+        raise CheckpointError(
+            f"a {operation} waits to be finished here", "finish or abort it, then repair"
+        )
 
     damaged: dict[str, list[tuple[Event, AuditedFile]]] = {}
     for merge in reversed(audited):
@@ -73,7 +80,9 @@ def plan_repair(plain: Plain, audited: Sequence[AuditedMerge], now: int, env: Ma
         before = contents[path]
         if owner and os.path.basename(path) != f"{owner}.checkpoint.json":
             hint = "let the session that owns the file repair it"
-            plan.refused.append(_refuse(path, "", f"this session works as {owner} (CHECKPOINT_SKILL)", hint))
+            plan.refused.append(
+                _refuse(path, "", f"this session works as {owner} (CHECKPOINT_SKILL)", hint)
+            )
         elif path in dirty:
             hint = f"commit {shlex.quote(path)} or discard the changes, and run it again"
             plan.refused.append(_refuse(path, "", "it has uncommitted changes", hint))
@@ -112,7 +121,9 @@ def _plan_file(
     data, merges = before, list[str]()
     for event, audited in files:
         wanted = {key_of(hit.entry) for hit in audited.hits if hit.entry and not hit.meant}
-        hint = "look at both sides, and write what is missing" if event.squash else _show(path, event)
+        hint = (
+            "look at both sides, and write what is missing" if event.squash else _show(path, event)
+        )
         repaired = _repair(audited, data, wanted)
         if isinstance(repaired, str):
             plan.refused.append(_refuse(path, "", repaired, hint))
@@ -162,7 +173,9 @@ def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
     contents = {file.path: file.after for file in plan.files}
     # Paths are untrusted: what could end a line of the message or look like a trailer is escaped.
     paths = [f"- {escape_controls(shorten(path, 200))}" for path in contents]
-    message = "\n".join([SUBJECT, "", *paths, "", *(f"{TRAILER}: {merge}" for merge in plan.merges), ""])
+    message = "\n".join(
+        [SUBJECT, "", *paths, "", *(f"{TRAILER}: {merge}" for merge in plan.merges), ""]
+    )
     if not site.work_tree:
         return write_repair(site, contents, message, plan.env)
     with hold_lock(lock_path(plan_place(site.work_tree)), on_wait=on_wait):
@@ -176,5 +189,8 @@ def plan_data(plan: Plan, commit: str | None) -> dict[str, Any]:
     return {
         "commit": commit,
         "merges": plan.merges,
-        "files": [{"path": file.path, "merges": list(file.merges), "diff": file.diff} for file in plan.files],
+        "files": [
+            {"path": file.path, "merges": list(file.merges), "diff": file.diff}
+            for file in plan.files
+        ],
     }

@@ -99,7 +99,9 @@ def _find_events(cwd: str, asked: AuditRange, env: Env) -> _Found:
     return _Found(events, len(ids), frozenset(commit.id for commit in squashes), ends)
 
 
-def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, invocation: Invocation, strict: bool) -> AuditResult:
+def audit_range(
+    plain: Plain, asked: AuditRange, schemas: Schemas, invocation: Invocation, strict: bool
+) -> AuditResult:
     """strict: what somebody seems to have meant counts too."""
     cwd, env = plain.cwd, plain.env
     found = _find_events(cwd, asked, env)
@@ -110,14 +112,18 @@ def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, invocation: I
 
     damaging = [merge.event.commit for merge in lasting if merge.hits]
     reverts = read_reverts(cwd, damaging, asked.head, env)
-    audited = [merge for merge in lasting if merge.is_reported and merge.event.commit not in reverts]
+    audited = [
+        merge for merge in lasting if merge.is_reported and merge.event.commit not in reverts
+    ]
     if strict:
         for file in (file for merge in audited for file in merge.files):
             file.hits = [hit._replace(meant=False) for hit in file.hits]
 
     cut = [tell_cut(commit) for commit in found.ends if len(commit.parents) > 1]
     end = next((commit.id for commit in found.ends if len(commit.parents) == 1), "")
-    return AuditResult(found.merges + len(cut), set(found.squashes), audited + cut, len(reverts), end)
+    return AuditResult(
+        found.merges + len(cut), set(found.squashes), audited + cut, len(reverts), end
+    )
 
 
 def audit_recent(cwd: str, ids: Sequence[str], env: Env) -> list[AuditedMerge]:
@@ -126,7 +132,9 @@ def audit_recent(cwd: str, ids: Sequence[str], env: Env) -> list[AuditedMerge]:
     events = [(commit, make_event(commit)) for commit in read_touching_merges(cwd, ids, env)]
     merges: list[AuditedMerge] = []
     with suppress(CheckpointError):  # which ends the merges where none can be judged
-        merges.extend(keep_lasting(cwd, merge, head, env) for merge in audit_merges(cwd, events, schemas, env))
+        merges.extend(
+            keep_lasting(cwd, merge, head, env) for merge in audit_merges(cwd, events, schemas, env)
+        )
     return [merge for merge in merges if merge.is_reported]
 
 

@@ -320,7 +320,9 @@ def file_data(audited: AuditedFile) -> dict[str, Any]:
         "old_path": file.old_path or None,
         "parents": list(file.parents),
         "agreed": found.agreed,
-        "unreadable": [{"version": version, "message": message} for version, message in found.unreadable],
+        "unreadable": [
+            {"version": version, "message": message} for version, message in found.unreadable
+        ],
         "entries": [_entry_data(entry) for entry in found.entries],
         "driver": None if found.ours is None else found.ours._asdict(),
         "made_by": audited.how,

@@ -1,4 +1,6 @@
-"""What the doctor checks of merges: what recent ones did to checkpoints, and what the next pull will do to them."""
+"""What the doctor checks of merges: what recent ones did to checkpoints, and what the next pull
+will do to them.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -72,7 +74,9 @@ class MergeFacts:
         folder, _, name = path.rpartition("/")
         if protocol_of(path) == "skill":
             wanted = self.context.skill
-            return folder == relative_path(place.directory, place.top) and (not wanted or name.startswith(f"{wanted}."))
+            return folder == relative_path(place.directory, place.top) and (
+                not wanted or name.startswith(f"{wanted}.")
+            )
         root = "" if place.root == place.top else f"{relative_path(place.root, place.top)}/"
         return not self.context.skill and path.startswith(root) and bool(path)
 
@@ -112,7 +116,9 @@ def _find_damage(facts: MergeFacts, code: str, verdict: "Verdict") -> Iterator[F
                 yield finding
 
 
-def _make_damage(merge: "AuditedMerge", audited: "AuditedFile", code: str, verdict: "Verdict") -> Finding | None:
+def _make_damage(
+    merge: "AuditedMerge", audited: "AuditedFile", code: str, verdict: "Verdict"
+) -> Finding | None:
     """Make one finding of all that a merge did to a file in one way."""
     hits = [hit for hit in audited.hits if hit.entry and hit.entry.verdict == verdict]
     if not hits:
@@ -175,7 +181,9 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         message = f"{_merge_of(upstream)} will conflict in this file: {trouble}"
         if preview.kind == "conflict" and not preview.driven:
             message += "; the merge driver is not set up here, so git will mark lines instead"
-        hint = join_hints(advise("merge early", *_command(upstream)), advise("then", "checkpoint", "resolve"))
+        hint = join_hints(
+            advise("merge early", *_command(upstream)), advise("then", "checkpoint", "resolve")
+        )
         if upstream.rebases:
             hint = join_hints("a rebase may ask once per commit", hint)
         where = preview.clashes[0].where if preview.clashes else ""
@@ -210,7 +218,10 @@ def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
     for upstream, preview in _list_previews(facts):
         if preview.invalid:
             message = f"merging {upstream.name} would make it invalid: {preview.invalid}"
-            hint = join_hints(command(*_command(upstream)), advise("then see what to fix", "checkpoint", "validate"))
+            hint = join_hints(
+                command(*_command(upstream)),
+                advise("then see what to fix", "checkpoint", "validate"),
+            )
             yield Finding("upstream/invalid", "warning", message, preview.path, hint=hint)
 
 
@@ -239,7 +250,13 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
     if not all(preview.driven for preview in merged):
         message += ", if the merge driver is set up; here git merges as text"
-    yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=advise("before you push", *_command(upstream)))
+    yield Finding(
+        "upstream/diverged",
+        "note",
+        message,
+        REPOSITORY,
+        hint=advise("before you push", *_command(upstream)),
+    )
 
 
 @check("upstream/behind", "note", remedy="`git pull`")
@@ -249,7 +266,11 @@ def find_news(facts: MergeFacts) -> Iterator[Finding]:
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
         message = f"{_lacking(upstream)}, and they change {_paths(upstream.previews)}"
         yield Finding(
-            "upstream/behind", "note", message, REPOSITORY, hint=advise("before you continue", *_command(upstream))
+            "upstream/behind",
+            "note",
+            message,
+            REPOSITORY,
+            hint=advise("before you continue", *_command(upstream)),
         )
 
 
@@ -273,12 +294,20 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "unrelated":
             message = f"this branch and {upstream.name} have unrelated histories: git refuses to merge them"
-            hint = advise("if both belong together", "git", "merge", "--allow-unrelated-histories", upstream.name)
+            hint = advise(
+                "if both belong together",
+                "git",
+                "merge",
+                "--allow-unrelated-histories",
+                upstream.name,
+            )
             yield Finding("upstream/unknown", "warning", message, REPOSITORY, hint=hint)
 
 
 def _is_clean(upstream: Upstream) -> bool:
-    return bool(upstream.previews) and all(preview.kind in ("whole", "clean") for preview in upstream.previews)
+    return bool(upstream.previews) and all(
+        preview.kind in ("whole", "clean") for preview in upstream.previews
+    )
 
 
 def _lacking(upstream: Upstream) -> str:

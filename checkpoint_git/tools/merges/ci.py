@@ -1,4 +1,6 @@
-"""`checkpoint ci`: what a job of a forge runs, because no forge's merge button runs a merge driver."""
+"""`checkpoint ci`: what a job of a forge runs, because no forge's merge button runs a merge
+driver.
+"""
 
 import argparse
 from collections.abc import Iterator
@@ -60,7 +62,9 @@ exit 1: a text merge would corrupt something
 """,
 }
 
-JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
+JOB_SUMMARY = (
+    "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
+)
 TAKERS = {
     "remote": ("merge",),
     "branch": ("merge",),
@@ -144,7 +148,9 @@ def _verify_candidate(args: argparse.Namespace, invocation: Invocation) -> Outco
     return outcome._replace(data=data, findings=findings)
 
 
-def _list_unknown_squashes(cwd: str, asked: AuditRange, known: set[str], env: Env) -> Iterator[Finding]:
+def _list_unknown_squashes(
+    cwd: str, asked: AuditRange, known: set[str], env: Env
+) -> Iterator[Finding]:
     words = ["rev-list", "--first-parent", "--no-merges", asked.revisions, "--", *pathspecs()]
     sides = "name both sides (--base REF --head REF)"
     hint = f"{sides}, or fetch the heads of pull requests: refs/pull/*/head"
@@ -172,6 +178,7 @@ def _read_candidate(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> 
         if not others:
             hint = "for a squash, name both sides: --base REF --head REF"
             raise CheckpointError(f"{candidate[:12]} is not a merge", hint)
-    # where a shallow clone lacks the base, only the candidate is asked for, and is reported as truncated
+    # where a shallow clone lacks the base, only the candidate is asked for, and is reported as
+    # truncated
     revisions = f"{base}..{candidate}" if has_commit(cwd, base, env) else candidate
     return AuditRange(revisions, candidate, options=("--first-parent",))

@@ -1,4 +1,6 @@
-"""What happens to an unmerged checkpoint: as the user asked, else as they answer at a terminal. Nothing is written."""
+"""What happens to an unmerged checkpoint: as the user asked, else as they answer at a terminal.
+Nothing is written.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -27,7 +29,13 @@ from checkpoint_git.protocols.mismatch import quote_where
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
 from checkpoint_git.tools.merges.judge import THE_FILE, judge_merge
-from checkpoint_git.tools.merges.unmerged import NAMES, Case, describe_sides, find_newest, list_conflicts
+from checkpoint_git.tools.merges.unmerged import (
+    NAMES,
+    Case,
+    describe_sides,
+    find_newest,
+    list_conflicts,
+)
 from checkpoint_git.tools.merges.wording import Parents, say_entry
 
 Take = Literal["ours", "theirs", "newest", "base"]
@@ -69,9 +77,9 @@ class Resolved(NamedTuple):
 
 
 class Asker:
-    """The user at a terminal, asked about one conflict at a time; what is shown is untrusted text, so it is escaped.
-    preface: what has to be known before the first question; it is said with that, once. has_quit: the user has had
-    enough, and every further answer is "leave it".
+    """The user at a terminal, asked about one conflict at a time; what is shown is untrusted text,
+    so it is escaped. preface: what has to be known before the first question; it is said with that,
+    once. has_quit: the user has had enough, and every further answer is "leave it".
     """
 
     def __init__(self, stdin: TextIO, stderr: TextIO) -> None:
@@ -83,7 +91,9 @@ class Asker:
     def ask_side(self, case: Case, conflict: Conflict) -> int | None:
         if self.has_quit:
             return None
-        self._say("", f"{case.path}: {', '.join(conflict.places) if conflict.where else 'the whole file'}")
+        self._say(
+            "", f"{case.path}: {', '.join(conflict.places) if conflict.where else 'the whole file'}"
+        )
         if case.merged is None:
             self._say(f"  {describe_sides(case)}")
         else:
@@ -93,7 +103,8 @@ class Asker:
         takes = _list_takes(case, conflict)
         sides = {take[0]: side for take, side in takes.items()}
         offers = [
-            f"[{take[0]}]{take[1:]}{f' ({NAMES[side]})' if take == 'newest' else ''}" for take, side in takes.items()
+            f"[{take[0]}]{take[1:]}{f' ({NAMES[side]})' if take == 'newest' else ''}"
+            for take, side in takes.items()
         ]
         return sides.get(self._ask(" ".join(offers), [*sides, "e", "q"]))
 
@@ -115,12 +126,18 @@ class Asker:
             self._say("please answer with a text of more than one letter, or one of the letters")
 
     def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
-        """An edited file: "s"tage, "m"erge anew, "e" or "q" to leave it. state: the end of a sentence about it."""
+        """An edited file: "s"tage, "m"erge anew, "e" or "q" to leave it. state: the end of a
+        sentence about it.
+        """
         if self.has_quit:
             return "q"
         self._say("", f"{case.path}: edited since the merge, {state}.")
         offers, keys = "[m]erge again, keeping a copy", ["m", "e", "q"]
-        return self._ask(f"[s]tage it as it is {offers}", ["s", *keys]) if can_stage else self._ask(offers, keys)
+        return (
+            self._ask(f"[s]tage it as it is {offers}", ["s", *keys])
+            if can_stage
+            else self._ask(offers, keys)
+        )
 
     def _ask(self, offers: str, keys: Sequence[str]) -> str:
         # the first letter of an answer that is one of the keys; "q" at the end of the input
@@ -180,12 +197,18 @@ def _say_choices(case: Case, conflict: Conflict, now: int) -> AnyHint:
         return advise(choices, *argv, "ours")
     # as a whole: what removes it or cannot be read is not what is proposed
     ours, _, theirs = case.unmerged.sides
-    good = [name for name, side in (("ours", ours), ("theirs", theirs)) if side and _is_valid(case, now, side.data)]
+    good = [
+        name
+        for name, side in (("ours", ours), ("theirs", theirs))
+        if side and _is_valid(case, now, side.data)
+    ]
     if ours and theirs:
         edit = advise("merge both by hand, then", "git", "add", "--", case.typed)
         if not good:
             return edit
-        return join_hints(edit, advise(f"or take {good[0]}, a copy of the other is kept", *argv, good[0]))
+        return join_hints(
+            edit, advise(f"or take {good[0]}, a copy of the other is kept", *argv, good[0])
+        )
     return advise(choices, *argv, "ours" if ours else "theirs")
 
 
@@ -202,9 +225,17 @@ def _show_value(held: Held | None) -> list[str]:
 def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Resolved:
     """asker: who is asked about what the request does not decide."""
     if case.blocked:
-        code, todo = ("not-valid", "edit the file") if case.reason else ("not-a-file", "keep the version you want")
+        code, todo = (
+            ("not-valid", "edit the file")
+            if case.reason
+            else ("not-a-file", "keep the version you want")
+        )
         return _leave(
-            case, (), f"resolve/{code}", case.blocked, advise(f"{todo}, then", "git", "add", "--", case.typed)
+            case,
+            (),
+            f"resolve/{code}",
+            case.blocked,
+            advise(f"{todo}, then", "git", "add", "--", case.typed),
         )
 
     conflicts = list_conflicts(case)
@@ -219,7 +250,9 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         return _leave(case, conflicts, code, message, _say_choices(case, asked[0], now))
 
     # all was decided, and not into what can be staged: who decides now decides anew
-    is_stuck = all(conflict.where in case.chosen for conflict in conflicts) and not _is_valid(case, now)
+    is_stuck = all(conflict.where in case.chosen for conflict in conflicts) and not _is_valid(
+        case, now
+    )
     decides = bool(request.take or asker)
     choose = _make_chooser(case, request, asker, is_stuck and decides)
     if case.merged is not None:
@@ -227,7 +260,9 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
     return _decide_whole(case, conflicts, choose, now)
 
 
-def _plan_edited(case: Case, conflicts: Sequence[Conflict], now: int, asker: Asker | None) -> Resolved | None:
+def _plan_edited(
+    case: Case, conflicts: Sequence[Conflict], now: int, asker: Asker | None
+) -> Resolved | None:
     """Return what happens to a file that was edited since the merge; None to merge it again."""
     is_valid = _is_valid(case, now)
     state = f"and is {_say_valid(case)} now" if is_valid else f"and is not {_say_valid(case)} yet"
@@ -250,24 +285,34 @@ def _plan_edited(case: Case, conflicts: Sequence[Conflict], now: int, asker: Ask
 def _find_trouble(case: Case, request: Request) -> tuple[str, str] | None:
     """Return the code and the message where the side that was asked for is not known."""
     if request.take == "newest" and find_newest(case) is None:
-        return "resolve/no-newest", "neither side is newer: updated_at is equal, or missing on one side"
+        return (
+            "resolve/no-newest",
+            "neither side is newer: updated_at is equal, or missing on one side",
+        )
     if request.take == "base" and case.unmerged.sides[BASE] is None:
         return "resolve/no-base", "both sides added the file: they have no common version"
     return None
 
 
-def _decide_places(case: Case, merged: Merged, choose: Callable[[Conflict], Decision | None], now: int) -> Resolved:
+def _decide_places(
+    case: Case, merged: Merged, choose: Callable[[Conflict], Decision | None], now: int
+) -> Resolved:
     decided = decide_each(merged, choose, case.size)
     resolved = Resolved(case, decided.conflicts, decided.sides, data=decided.merged.data)
     if not decided.remaining:
         return _check(resolved, now)
     findings = [_find_undecided(case, conflict, now) for conflict in decided.remaining]
     # git's own text merge becomes ours, of which only true conflicts are left
-    return resolved._replace(findings=findings, action="leave" if decided.merged.data == case.stored else "write")
+    return resolved._replace(
+        findings=findings, action="leave" if decided.merged.data == case.stored else "write"
+    )
 
 
 def _decide_whole(
-    case: Case, conflicts: Sequence[Conflict], choose: Callable[[Conflict], Decision | None], now: int
+    case: Case,
+    conflicts: Sequence[Conflict],
+    choose: Callable[[Conflict], Decision | None],
+    now: int,
 ) -> Resolved:
     side = choose(conflicts[0])
     if side is None or isinstance(side, Answer):
@@ -278,7 +323,9 @@ def _decide_whole(
         return Resolved(case, conflicts, {"": side}, action="stage")
     other = None if side == BASE else case.unmerged.sides[THEIRS if side == OURS else OURS]
     passed_over = (other.data or None) if other else None
-    return _check(Resolved(case, conflicts, {"": side}, data=version.data, passed_over=passed_over), now)
+    return _check(
+        Resolved(case, conflicts, {"": side}, data=version.data, passed_over=passed_over), now
+    )
 
 
 def _describe_damage(case: Case) -> str:
@@ -287,7 +334,9 @@ def _describe_damage(case: Case) -> str:
         return ""
     ours, base, theirs = (version.data if version else None for version in case.unmerged.sides)
     schema = case.merged.context.strategies.root
-    damage = judge_merge(base, ours, theirs, case.stored, schema, case.merged.context.narrative).damage
+    damage = judge_merge(
+        base, ours, theirs, case.stored, schema, case.merged.context.narrative
+    ).damage
     if not damage or damage[0].name == THE_FILE:
         return ""
     parents = Parents(1, 2, ("ours", "theirs"))
@@ -308,17 +357,29 @@ def _say_valid(case: Case) -> str:
 
 def _find_errors(case: Case, data: bytes, now: int) -> list[Finding]:
     if is_merged(case.path):
-        return [finding for finding in check_document(case.path, data, now=now).findings if finding.level == "error"]
+        return [
+            finding
+            for finding in check_document(case.path, data, now=now).findings
+            if finding.level == "error"
+        ]
     return check_text(case.path, data) or _find_refused(case, data)
 
 
 def _find_refused(case: Case, data: bytes) -> list[Finding]:
-    """Return what the user's schema refuses in a file, except what is wrong in a side at the same place."""
-    known = {mismatch.where for side in (OURS, THEIRS) for mismatch in _explain(case, _read_side(case, side))}
+    """Return what the user's schema refuses in a file, except what is wrong in a side at the same
+    place.
+    """
+    known = {
+        mismatch.where
+        for side in (OURS, THEIRS)
+        for mismatch in _explain(case, _read_side(case, side))
+    }
     new = [mismatch for mismatch in _explain(case, data) if mismatch.where not in known]
     findings = []
     for mismatch in new[:_MOST_REFUSED]:
-        message = f"{quote_where(mismatch.where)}: {escape_controls(shorten(mismatch.message, _WIDTH))}"
+        message = (
+            f"{quote_where(mismatch.where)}: {escape_controls(shorten(mismatch.message, _WIDTH))}"
+        )
         findings.append(Finding("resolve/schema", "error", message, case.path, mismatch.where))
     return findings
 
@@ -329,7 +390,9 @@ def _read_side(case: Case, side: int) -> bytes | None:
 
 
 def _explain(case: Case, data: bytes | None) -> list[Mismatch]:
-    """Return how a version breaks the user's schema; [] if there is no such schema, or it cannot be applied."""
+    """Return how a version breaks the user's schema; [] if there is no such schema, or it cannot be
+    applied.
+    """
     if case.explain is None or data is None:
         return []
     try:
@@ -338,7 +401,9 @@ def _explain(case: Case, data: bytes | None) -> list[Mismatch]:
         return []
 
 
-def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: AnyHint) -> Resolved:
+def _leave(
+    case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: AnyHint
+) -> Resolved:
     found = Finding(code, "error", f"not resolved: {message}", case.path, hint=hint)
     return Resolved(case, conflicts, findings=[found])
 
@@ -346,7 +411,9 @@ def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, h
 def _make_chooser(
     case: Case, request: Request, asker: Asker | None, is_stuck: bool
 ) -> Callable[[Conflict], Decision | None]:
-    """How each conflict of the file is decided; decisions that the file holds stay unless a pointer names them."""
+    """How each conflict of the file is decided; decisions that the file holds stay unless a pointer
+    names them.
+    """
     taken = find_newest(case) if request.take == "newest" else _SIDES.get(request.take or "")
     chosen = {} if is_stuck else case.chosen
 
@@ -394,7 +461,9 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
         message = f"undecided at {conflict.where}: nothing is left to do, so what is next?"
     elif len(conflict.places) > 1:
         count = len(list_fields(conflict))
-        message = f"undecided at {', '.join(conflict.places)}: {count} fields that are decided together"
+        message = (
+            f"undecided at {', '.join(conflict.places)}: {count} fields that are decided together"
+        )
     else:
         message = f"undecided at {conflict.where or 'the whole file'}: {_say_sides(conflict.sides)}"
     hint = _say_choices(case, conflict, now)
@@ -402,7 +471,9 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
 
 
 def list_fields(conflict: Conflict) -> list[str]:
-    """Return what the sides say of each field of a conflict, a line each; of a conflict of one field that line."""
+    """Return what the sides say of each field of a conflict, a line each; of a conflict of one
+    field that line.
+    """
     if len(conflict.places) == 1:
         return [f"{conflict.where or 'the whole file'}: {_say_sides(conflict.sides)}"]
     lines = []
@@ -420,5 +491,7 @@ def _pick(held: Held | None, name: str) -> Held | None:
 
 
 def _say_sides(sides: tuple[Held | None, Held | None, Held | None]) -> str:
-    texts = [say_value(None if held is None else canonical_text(held.value), _WIDTH) for held in sides]
+    texts = [
+        say_value(None if held is None else canonical_text(held.value), _WIDTH) for held in sides
+    ]
     return f"ours {texts[0]}, theirs {texts[2]} (base {texts[1]})"

@@ -35,7 +35,9 @@ _WORDS: dict[Kind, _Words] = {
     "undecided": _Words("decides without asking", "decided without asking"),
     "differs": _Words("differs from the rules", "differed from the rules"),
 }
-CODES: dict[Kind, str] = {kind: "merge/lost-entry" if kind == "lost" else f"merge/{kind}" for kind in _WORDS}
+CODES: dict[Kind, str] = {
+    kind: "merge/lost-entry" if kind == "lost" else f"merge/{kind}" for kind in _WORDS
+}
 # what they are called instead of parents, where nobody has committed the merge of them
 _SIDES = ("the base branch", "the head branch")
 
@@ -64,7 +66,9 @@ class Event(NamedTuple):
         return Parents(*file.parents, names)
 
 
-def make_event(commit: Commit, *, squash: bool = False, names: tuple[str, str] | None = None) -> Event:
+def make_event(
+    commit: Commit, *, squash: bool = False, names: tuple[str, str] | None = None
+) -> Event:
     """names: what its two sides are called, if not by their ids."""
     ids = [parent[:8] for parent in commit.parents]
     first, second = names or (ids[0], ids[1] if len(ids) > 1 else ids[0])
@@ -115,7 +119,9 @@ def list_hit_findings(merge: AuditedMerge) -> list[Finding]:
     for (path, kind, is_meant), count in counts.items():
         if count > MOST_TOLD:
             message = f"{title}: {count - MOST_TOLD} more of this kind here"
-            found.append(Finding(CODES[kind], _level(is_meant), message, path, hint="--json has all of them"))
+            found.append(
+                Finding(CODES[kind], _level(is_meant), message, path, hint="--json has all of them")
+            )
     return found
 
 
@@ -124,9 +130,13 @@ def _find_hint(event: Event) -> Hint:
         merges = " merges by the rules before the server does, and lists what to decide by hand"
         return command("checkpoint", "ci", "merge", more=merges)
     if not event.squash:
-        return command("checkpoint", "audit", "--all", event.commit[:12], more=" shows all that it did")
+        return command(
+            "checkpoint", "audit", "--all", event.commit[:12], more=" shows all that it did"
+        )
     base, head = event.parents[:2]
-    return command("checkpoint", "audit", event.commit[:12], "--base", base[:12], "--head", head[:12], "--json")
+    return command(
+        "checkpoint", "audit", event.commit[:12], "--base", base[:12], "--head", head[:12], "--json"
+    )
 
 
 def _level(meant: bool) -> Level:

@@ -10,7 +10,15 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import read_loose_instant
-from checkpoint_git.core.jsontext import CONTAINERS, JsonTextError, Node, decode, join_pointer, parse, scan_tokens
+from checkpoint_git.core.jsontext import (
+    CONTAINERS,
+    JsonTextError,
+    Node,
+    decode,
+    join_pointer,
+    parse,
+    scan_tokens,
+)
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import Merged, merge_documents
@@ -43,7 +51,9 @@ from checkpoint_git.tools.merges.verdict import (
 
 THE_FILE = "(the file)"
 ONE_OF_SEVERAL = "one of several alike, and another exists"  # a copy is lost, its text is not
-MOST_COMPARED = 50  # items that are gone, or written in the merge: more are not compared for likeness
+MOST_COMPARED = (
+    50  # items that are gone, or written in the merge: more are not compared for likeness
+)
 
 
 class Item(NamedTuple):
@@ -89,8 +99,8 @@ class Judged(NamedTuple):
     """entries: what changed on either side or in the merge, without what both parents agree on.
 
     agreed: how many entries those are.
-    unreadable: (version, why) for each version that is not JSON; with such an input, nothing is known.
-    ours: None if one side has no file.
+    unreadable: (version, why) for each version that is not JSON; with such an input, nothing is
+    known. ours: None if one side has no file.
     """
 
     entries: tuple[Entry, ...]
@@ -109,7 +119,11 @@ class Judged(NamedTuple):
     @property
     def damage(self) -> list[Entry]:
         """The entries that were lost, duplicated or mixed up; a lost order is not one."""
-        return [entry for entry in self.entries if entry.verdict in FAILURES and not entry.name.endswith(" (order)")]
+        return [
+            entry
+            for entry in self.entries
+            if entry.verdict in FAILURES and not entry.name.endswith(" (order)")
+        ]
 
 
 class MergeJudge:
@@ -145,7 +159,9 @@ class MergeJudge:
 
     @cached_property
     def right(self) -> tuple[Node | None, Node | None]:
-        """What the rules make of the file, its conflicts decided for the first and for the second."""
+        """What the rules make of the file, its conflicts decided for the first and for the
+        second.
+        """
         if self.merged is not None:
             for_first = parse(decide_all(self.merged, OURS).text)
             if not self.merged.conflicts:
@@ -247,7 +263,9 @@ class _Walk:
         if found.verdict == "agreed":
             self.agreed += 1
             return
-        base, first, second, result = (None if node is None else canonical_text(node.value) for node in sides[:4])
+        base, first, second, result = (
+            None if node is None else canonical_text(node.value) for node in sides[:4]
+        )
         name = place.name or THE_FILE
         values = (base, first, second, result)
         self.entries.append(Entry(place.where, name, *found, *values, sides, place.item))
@@ -358,7 +376,9 @@ class _Walk:
         base, first, second = sides[:3]
         if base is None and first is None and second is None:
             self.note(place, sides, _judge_new(lists, identity, sides))
-        elif base is None and first is not None and second is not None and not is_same(first, second):
+        elif (
+            base is None and first is not None and second is not None and not is_same(first, second)
+        ):
             found = judge_record(sides)
             note = found.note or "each parent added another record under this key"
             self.note(place, sides, found._replace(note=note))
@@ -390,7 +410,9 @@ class _Walk:
         for number, entry in enumerate(self.entries[start:], start):
             is_own = entry.item is not None and entry.item.lists is lists
             if is_own and entry.verdict == "resurrected" and self._is_done(entry.sides.result):
-                self.entries[number] = entry._replace(verdict="came-back", note="recently_done has it")
+                self.entries[number] = entry._replace(
+                    verdict="came-back", note="recently_done has it"
+                )
 
     def _is_done(self, action: Node | None) -> bool:
         done = members_of(self.roots.result).get("recently_done")
@@ -424,10 +446,14 @@ class _Walk:
         return self._elsewhere[text, holder]
 
     def _judge_order(self, place: _Place, sides: Sides, lists: Lists) -> None:
-        """Note whether the result keeps an order that a parent gave to the items that all versions have."""
+        """Note whether the result keeps an order that a parent gave to the items that all versions
+        have.
+        """
         common = _find_ordered(lists)
         versions = (lists.base, lists.first, lists.second, lists.result)
-        base, first, second, result = ([item for item in version if item in common] for version in versions)
+        base, first, second, result = (
+            [item for item in version if item in common] for version in versions
+        )
         name = place._replace(name=f"{place.name} (order)")
 
         is_moved = (first, second) != (base, base)
@@ -439,7 +465,9 @@ class _Walk:
 
 
 def _find_ordered(lists: Lists) -> set[Identity]:
-    """Return the items that every version has once. Of one that appears twice it is unknown which moved."""
+    """Return the items that every version has once. Of one that appears twice it is unknown which
+    moved.
+    """
     versions = (lists.base, lists.first, lists.second, lists.result)
     repeated = {key for version in versions for key, count in version if count}
     in_all = set(lists.base).intersection(*versions)
@@ -447,9 +475,13 @@ def _find_ordered(lists: Lists) -> set[Identity]:
 
 
 def _find_names(rule: Schema, versions: list[list[Node]]) -> tuple[str, ...] | None:
-    """Return the members that identify an item; () if items identify themselves, None if nothing does."""
+    """Return the members that identify an item; () if items identify themselves, None if nothing
+    does.
+    """
     names = find_names(rule, versions)
-    if names is None and all(type(item.value) not in CONTAINERS for items in versions for item in items):
+    if names is None and all(
+        type(item.value) not in CONTAINERS for items in versions for item in items
+    ):
         return ()
     return names
 
@@ -493,12 +525,15 @@ def _find_whole_side(leaves: dict[str, Sides]) -> Literal["", "first", "second"]
 
 
 def _describe_blend(winners: dict[str, Side]) -> str:
-    first, second = (", ".join(key for key, winner in winners.items() if winner == side) for side in PARENTS)
+    first, second = (
+        ", ".join(key for key, winner in winners.items() if winner == side) for side in PARENTS
+    )
     return f"{first} from the first parent, {second} from the second"
 
 
 def _judge_whole_list(sides: Sides, versions: list[list[Node]]) -> Judgement:
-    # nothing distinguishes its records: it is one parent's, or at least nothing of either is missing
+    # nothing distinguishes its records: it is one parent's, or at least nothing of either is
+    # missing
     found = judge(sides)
     if found.verdict != "edited":
         return found
@@ -556,5 +591,9 @@ def _is_cut(rule: Schema, entry: Entry, lists: Lists, oldest: tuple[int, str] | 
     if len(lists.result) < int(rule["limit"]):
         return False
     value = scan_tokens(entry.first or entry.second or "null")
-    when = read_loose_instant(value.get(str(rule.get("sort", ""))[1:])) if type(value) is dict else None
+    when = (
+        read_loose_instant(value.get(str(rule.get("sort", ""))[1:]))
+        if type(value) is dict
+        else None
+    )
     return oldest is None or when is None or when <= oldest

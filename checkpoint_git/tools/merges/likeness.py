@@ -68,31 +68,45 @@ def find_mixture(lists: Lists, item: Node) -> str:
         for node in items.values():
             known[canonical_text(node.value)] = members_of(node)
     records = [record for record in known.values() if record]
-    if not all(any(_holds(record, key, node) for record in records) for key, node in members.items()):
+    if not all(
+        any(_holds(record, key, node) for record in records) for key, node in members.items()
+    ):
         return ""
 
-    givers = [(record, only) for record in records if (only := _find_only(members, record, records))]
+    givers = [
+        (record, only) for record in records if (only := _find_only(members, record, records))
+    ]
     for left, from_left in givers:
         for right, from_right in givers:
             if left is not right and not is_like(left, right):
-                return f"{', '.join(from_left)} from one record, {', '.join(from_right)} from another"
+                return (
+                    f"{', '.join(from_left)} from one record, {', '.join(from_right)} from another"
+                )
     return ""
 
 
 def _find_only(members: Members, record: Members, records: list[Members]) -> list[str]:
     # the members whose telling value this record has and no other
-    shared = [key for key, node in members.items() if is_telling(node.value) and _holds(record, key, node)]
-    return [key for key in shared if sum(_holds(other, key, members[key]) for other in records) == 1]
+    shared = [
+        key for key, node in members.items() if is_telling(node.value) and _holds(record, key, node)
+    ]
+    return [
+        key for key in shared if sum(_holds(other, key, members[key]) for other in records) == 1
+    ]
 
 
 def is_like(left: Members, right: Members) -> bool:
-    """Return whether one may be an edit of the other: they share half of what the smaller one holds."""
+    """Return whether one may be an edit of the other: they share half of what the smaller one
+    holds.
+    """
     shared = sum(_holds(right, key, node) for key, node in left.items())
     return 2 * shared >= min(len(left), len(right))
 
 
 def is_reworded(lost: str, written: str) -> bool:
-    """Return whether a text that is gone lives on in one written in the merge. Both are canonical JSON."""
+    """Return whether a text that is gone lives on in one written in the merge. Both are canonical
+    JSON.
+    """
     left, right = scan_tokens(lost), scan_tokens(written)
     if type(left) is dict and type(right) is dict:
         shared = [key for key, value in left.items() if key in right and right[key] == value]

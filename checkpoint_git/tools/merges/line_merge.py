@@ -1,4 +1,6 @@
-"""Merges made line by line, as servers make them: foreseen, or made again to see what was by hand."""
+"""Merges made line by line, as servers make them: foreseen, or made again to see what was by
+hand.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -31,7 +33,9 @@ from checkpoint_git.tools.merges.audited_file import (
 from checkpoint_git.tools.merges.findings import AuditedMerge, Event
 
 
-def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> AuditedMerge:
+def predict_line_merge(
+    plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas
+) -> AuditedMerge:
     """Return what a server's merge of two commits would do to their checkpoints."""
     made = merge_by_lines(plain, first, second)
     commit = Commit(made.tree, made.tree, (first, second), "")
@@ -61,7 +65,9 @@ def _list_stops(stopped: dict[str, tuple[str, ...]]) -> AuditedFile:
     # files of which git has no three versions
     audited = AuditedFile(Versions("", "", (), None, None, None, (1, 2)), {})
     audited.how = "foreseen"
-    audited.hits = [Hit("conflict", path, "", "", _describe_stop(kinds)) for path, kinds in stopped.items()]
+    audited.hits = [
+        Hit("conflict", path, "", "", _describe_stop(kinds)) for path, kinds in stopped.items()
+    ]
     return audited
 
 
@@ -161,7 +167,9 @@ def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
 
 
 def _find_picked_damage(cwd: str, audited: AuditedFile) -> set[Key] | None:
-    """Return what is damaged where one side is picked for every conflict; None if that is unknown."""
+    """Return what is damaged where one side is picked for every conflict; None if that is
+    unknown.
+    """
     file = audited.file
     if file.result in (file.first, file.second):
         return None

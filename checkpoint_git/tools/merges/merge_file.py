@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 
 FAILED, _MOST_TOLD = 255, 127
 _LABELS = ("ours", "base", "theirs")
-_HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what is behind it merges by its structure
+# what is behind it merges by its structure
+_HARMLESS = (
+    "schema/dead-reference",
+    "schema/foreign-reference",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,18 +51,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("base", metavar="BASE", help="the common ancestor; an empty file if there is none")
     add("theirs", metavar="THEIRS", help="their version")
     add("-p", "--stdout", action="store_true", help="print the result instead of writing it")
-    add("--schema", metavar="FILE", help="a JSON Schema with x-merge rules (default: by the file's name)")
+    add(
+        "--schema",
+        metavar="FILE",
+        help="a JSON Schema with x-merge rules (default: by the file's name)",
+    )
     favour = parser.add_mutually_exclusive_group()
-    favour.add_argument("--ours", action="store_const", const=0, dest="side", help="decide every conflict for OURS")
-    favour.add_argument("--theirs", action="store_const", const=2, dest="side", help="decide every conflict for THEIRS")
-    add("-L", dest="labels", metavar="LABEL", action="append", default=[], help="a conflict marker's label; repeatable")
-    add("--marker-size", metavar="N", type=int, default=7, help="length of conflict markers (default: 7)")
+    favour.add_argument(
+        "--ours", action="store_const", const=0, dest="side", help="decide every conflict for OURS"
+    )
+    favour.add_argument(
+        "--theirs",
+        action="store_const",
+        const=2,
+        dest="side",
+        help="decide every conflict for THEIRS",
+    )
+    add(
+        "-L",
+        dest="labels",
+        metavar="LABEL",
+        action="append",
+        default=[],
+        help="a conflict marker's label; repeatable",
+    )
+    add(
+        "--marker-size",
+        metavar="N",
+        type=int,
+        default=7,
+        help="length of conflict markers (default: 7)",
+    )
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """One line on stderr for each conflict. Raises CheckpointError."""
     if not 1 <= args.marker_size <= 1000 or len(args.labels) > len(_LABELS):
-        raise CheckpointError("--marker-size is 1 to 1000, and -L is given three times at most", "see --help")
+        raise CheckpointError(
+            "--marker-size is 1 to 1000, and -L is given three times at most", "see --help"
+        )
     paths = [os.path.join(invocation.cwd, name) for name in (args.ours, args.base, args.theirs)]
     if args.schema is None:
         schema, judge = load_merge_schema(paths[0].lstrip("/")), None
@@ -79,38 +110,55 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
 def tell_error(words: list[str], error: CheckpointError) -> Answer:
     """Exit codes up to 127 count conflicts, so that a failure has git's own."""
-    return Answer((), FAILED, f"checkpoint: {error.message}" + (f"; {error.hint}" if error.hint else ""))
+    return Answer(
+        (), FAILED, f"checkpoint: {error.message}" + (f"; {error.hint}" if error.hint else "")
+    )
 
 
 def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> bytes:
-    """A schema's bytes, by its full path. root: as for lint_schema. Raises CheckpointError if it would be misread."""
+    """A schema's bytes, by its full path. root: as for lint_schema. Raises CheckpointError if it
+    would be misread.
+    """
     shown = f"{option}: {quote_word(path)}"
     try:
         data = _read(path)
         found = lint_schema(load(decode(data)), root)
     except (OSError, JsonTextError) as error:
-        raise CheckpointError(f"{shown} cannot be read: {error}", "give the path of a JSON Schema") from None
-    wrong = next((finding for finding in found if root is not None or finding.code not in _HARMLESS), None)
+        raise CheckpointError(
+            f"{shown} cannot be read: {error}", "give the path of a JSON Schema"
+        ) from None
+    wrong = next(
+        (finding for finding in found if root is not None or finding.code not in _HARMLESS), None
+    )
     if wrong:
         raise CheckpointError(f"{shown}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
     return data
 
 
-def _merge(paths: list[str], schema: dict[str, Any], marker_size: int, judge: "Judge | None") -> Merged:
+def _merge(
+    paths: list[str], schema: dict[str, Any], marker_size: int, judge: "Judge | None"
+) -> Merged:
     ours, base, theirs = map(_read, paths)
     try:
-        return merge_file(base, ours, theirs, schema, marker_size=marker_size, path=paths[0], judge=judge)
+        return merge_file(
+            base, ours, theirs, schema, marker_size=marker_size, path=paths[0], judge=judge
+        )
     except JsonTextError as error:
         if not error.version:
-            raise CheckpointError(f"--schema: {error.message}", "check the schema with a validator") from None
+            raise CheckpointError(
+                f"--schema: {error.message}", "check the schema with a validator"
+            ) from None
         path = quote_word(paths[_LABELS.index(error.version)])
         hint = command("git", "merge-file", *paths, more=" merges them as lines")
         raise CheckpointError(f"{path}: line {error.line}: {error.message}", hint) from None
 
 
 def _read(path: str) -> bytes:
-    real = os.path.realpath(path)  # what a shell hands over, <(...), is a pipe, and its writer is there
-    with open(path, "rb") if real.startswith(("/dev/fd/", "/proc/")) else open_plain(real) as stream:
+    # what a shell hands over, <(...), is a pipe, and its writer is there
+    real = os.path.realpath(path)
+    with (
+        open(path, "rb") if real.startswith(("/dev/fd/", "/proc/")) else open_plain(real) as stream
+    ):
         return stream.read(MAX_BYTES + 1)  # decode refuses what is longer
 
 

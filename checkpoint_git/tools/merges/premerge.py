@@ -12,7 +12,12 @@ from checkpoint_git.git.merges.merges import read_contents
 from checkpoint_git.git.merges.new_commits import write_merge_commit
 from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
 from checkpoint_git.git.objects import Change, diff_trees
-from checkpoint_git.git.remotes import UnreachableError, push_commit, read_full_bases, read_remote_ref
+from checkpoint_git.git.remotes import (
+    UnreachableError,
+    push_commit,
+    read_full_bases,
+    read_remote_ref,
+)
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Env, Request, show_name
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
@@ -23,11 +28,12 @@ _UNSAFE_IN_NAME = re.compile(r"[^\w./+-]")
 
 
 class Premerge(NamedTuple):
-    """The result for a pull request. state: "contained" (the base has all of it), "up-to-date" (it has all of the
-    base), "mergeable" (a line-based merge makes the same), "merged" (our merge is needed, and clean), "conflicts",
-    "invalid" (the merge would break a checkpoint that was valid). merged: None for the first two. plain_conflicts: the
-    conflicts of a line-based merge. mixed_up: the checkpoints that it would merge without a word into something else.
-    errors: for "invalid". commit: "" if none was written.
+    """The result for a pull request. state: "contained" (the base has all of it), "up-to-date" (it
+    has all of the base), "mergeable" (a line-based merge makes the same), "merged" (our merge is
+    needed, and clean), "conflicts", "invalid" (the merge would break a checkpoint that was valid).
+    merged: None for the first two. plain_conflicts: the conflicts of a line-based merge. mixed_up:
+    the checkpoints that it would merge without a word into something else. errors: for "invalid".
+    commit: "" if none was written.
     """
 
     state: State
@@ -43,12 +49,12 @@ class MovedError(CheckpointError):
     """The branch is no longer where it was when its merge was made."""
 
 
-# Where these differ, ours is made a commit and pushed. The pull request is untrusted: nothing of it is checked out,
-# run, or asked how it wants to be merged.
+# Where these differ, ours is made a commit and pushed. The pull request is untrusted: nothing of it
+# is checked out, run, or asked how it wants to be merged.
 def premerge(request: Request, now: int, env: Env) -> Premerge:
-    """Merges a pull request, writes the commit where it is needed and pushes it where that was asked for. Raises
-    MovedError where the branch moved meanwhile, UnrelatedError for unrelated histories, CheckpointError if a shallow
-    clone cannot be deepened or the push was refused.
+    """Merges a pull request, writes the commit where it is needed and pushes it where that was
+    asked for. Raises MovedError where the branch moved meanwhile, UnrelatedError for unrelated
+    histories, CheckpointError if a shallow clone cannot be deepened or the push was refused.
     """
     bases = read_full_bases(request.cwd, request.remote, request.head, request.base, env)
     if request.head in bases:
@@ -57,12 +63,16 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
         return Premerge("up-to-date")
     if not bases:
         names = f"{show_name(request.head_name)} and {show_name(request.base_name)}"
-        raise UnrelatedError(f"{names} have no common ancestor", "they are unrelated histories: merge them by hand")
+        raise UnrelatedError(
+            f"{names} have no common ancestor", "they are unrelated histories: merge them by hand"
+        )
     done = _merge(request, now, env)
     if done.state != "merged" or request.dry_run or done.merged is None:
         return done
     message = _make_message(request, len(done.merged.files))
-    commit = write_merge_commit(request.cwd, done.merged.tree, (request.head, request.base), message, env)
+    commit = write_merge_commit(
+        request.cwd, done.merged.tree, (request.head, request.base), message, env
+    )
     if request.push:
         _push(request, commit, env)
     return done._replace(commit=commit, pushed=request.push)
@@ -71,14 +81,20 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
 def _merge(request: Request, now: int, env: Env) -> Premerge:
     with open_plain(request.cwd, env) as plain:
         by_lines = merge_by_lines(plain, request.head, request.base)
-        merged = merge_commits(request.cwd, request.head, request.base, env=plain.aside if request.dry_run else env)
+        merged = merge_commits(
+            request.cwd, request.head, request.base, env=plain.aside if request.dry_run else env
+        )
         changes = diff_trees(request.cwd, by_lines.tree, merged.tree, (), plain.env)
-        differing = _read_differing(request.cwd, changes, {file.path for file in merged.files}, plain.env)
+        differing = _read_differing(
+            request.cwd, changes, {file.path for file in merged.files}, plain.env
+        )
     conflicts = tuple(one.path for one in by_lines.unsettled)
     errors = tuple(
         error
         for file in merged.files
-        for error in find_new_errors(file.path, file.data or b"", (file.sides[0], file.sides[2]), now)
+        for error in find_new_errors(
+            file.path, file.data or b"", (file.sides[0], file.sides[2]), now
+        )
     )
     state: State = "merged"
     if not merged.is_clean:
@@ -91,11 +107,19 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
     return Premerge(state, merged, conflicts, mixed_up, errors if state == "invalid" else ())
 
 
-def _read_differing(cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None) -> set[str]:
+def _read_differing(
+    cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None
+) -> set[str]:
     # Paths on which the two merges differ; another spelling of the same document does not count
     blobs = {one.path: [entry.blob for entry in (one.old, one.after) if entry] for one in changes}
-    contents = read_contents(cwd, {blob for path in blobs.keys() & documents for blob in blobs[path]}, env)
-    same = {path for path in blobs.keys() & documents if _is_same([contents[blob] for blob in blobs[path]])}
+    contents = read_contents(
+        cwd, {blob for path in blobs.keys() & documents for blob in blobs[path]}, env
+    )
+    same = {
+        path
+        for path in blobs.keys() & documents
+        if _is_same([contents[blob] for blob in blobs[path]])
+    }
     return set(blobs) - same
 
 

@@ -1,4 +1,6 @@
-"""`checkpoint ci merge`: what happened to a pull request, for the user, a program and a forge's page."""
+"""`checkpoint ci merge`: what happened to a pull request, for the user, a program and a forge's
+page.
+"""
 
 import argparse
 import shlex
@@ -67,12 +69,20 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
         for one in done.merged.remaining:
             findings += _find_remaining(request, one, documents.get(one.path))
     for error in done.errors:
-        findings.append(error._replace(message=f"the merge would not be valid though both sides are: {error.message}"))
+        findings.append(
+            error._replace(
+                message=f"the merge would not be valid though both sides are: {error.message}"
+            )
+        )
     blocks = [*_describe(done), *(_advise(request) if findings else [])]
-    return Outcome(_data(request, done), blocks, findings, int(bool(findings)), [_summarize(request, done)])
+    return Outcome(
+        _data(request, done), blocks, findings, int(bool(findings)), [_summarize(request, done)]
+    )
 
 
-def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
+def _find_remaining(
+    request: Request, remaining: Remaining, ours: bytes | None
+) -> Iterator[Finding]:
     if remaining.clashes:
         yield from _find_clashes(request, remaining, ours)
         return
@@ -87,7 +97,9 @@ def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) 
             mover, other = other, mover
             changed = request.head[:12]
         message = f"{mover} {did.removesuffix('the other side changed it')}{other} changed it"
-        hint = _advise_removed(plain_path(remaining.path), changed, is_moved=did.startswith("moved it"))
+        hint = _advise_removed(
+            plain_path(remaining.path), changed, is_moved=did.startswith("moved it")
+        )
     yield Finding(_CODES[remaining.kind], "error", message, remaining.path, hint=hint)
 
 
@@ -99,7 +111,9 @@ def _find_clashes(request: Request, remaining: Remaining, ours: bytes | None) ->
     for clash, (line, column) in zip(remaining.clashes, places, strict=True):
         if clash.question:
             message = f"{request.head_name} and {request.base_name} together finished all of {clash.where}"
-            hint = advise(f"add what is next, {_HERE}", *resolve, "--next", Blank("the next action"))
+            hint = advise(
+                f"add what is next, {_HERE}", *resolve, "--next", Blank("the next action")
+            )
             if "--complete" in clash.question:
                 hint = join_hints(hint, advise("or, if all is done", *resolve, "--complete"))
         else:
@@ -113,14 +127,18 @@ def _find_clashes(request: Request, remaining: Remaining, ours: bytes | None) ->
 
 
 def _advise_file(kind: Kind, path: str, changed: str) -> AnyHint:
-    """Return what to do about a file that is not merged. changed: the commit that has another version of it."""
+    """Return what to do about a file that is not merged. changed: the commit that has another
+    version of it.
+    """
     add: Argv = ("git", "add", path)
     if kind == "record":
         return ""
     if kind == "removed":
         return _advise_removed(path, changed, is_moved=False)
     if kind == "too-large":
-        return advise("on the branch that has it, move closed entries into history", "checkpoint", "rotate")
+        return advise(
+            "on the branch that has it, move closed entries into history", "checkpoint", "rotate"
+        )
     if kind == "binary":
         return join_hints(
             chain(f"to keep ours, {_HERE}", (("git", "checkout", "--ours", path), add)),
@@ -128,7 +146,9 @@ def _advise_file(kind: Kind, path: str, changed: str) -> AnyHint:
         )
     if kind == "renamed":
         return join_hints(
-            advise(f"{_HERE}, add the name to keep", "git", "add", Blank("the name to keep", "NAME")),
+            advise(
+                f"{_HERE}, add the name to keep", "git", "add", Blank("the name to keep", "NAME")
+            ),
             advise("and remove the other", "git", "rm", Blank("the other name", "OTHER")),
         )
     if kind == "mode":
@@ -136,12 +156,16 @@ def _advise_file(kind: Kind, path: str, changed: str) -> AnyHint:
             chain(f"to make it executable, {_HERE}", (("chmod", "+x", path), add)),
             chain("to make it a plain file", (("chmod", "-x", path), add)),
         )
-    what = {"text": "write it as JSON", "type": "keep one of the two"}.get(kind, "settle the marked lines")
+    what = {"text": "write it as JSON", "type": "keep one of the two"}.get(
+        kind, "settle the marked lines"
+    )
     return advise(f"{what} {_HERE}, then", *add)
 
 
 def _advise_removed(path: str, changed: str, *, is_moved: bool) -> AnyHint:
-    """Return what to do about a file that one side removed or moved, and the other changed in a commit."""
+    """Return what to do about a file that one side removed or moved, and the other changed in a
+    commit.
+    """
     if is_moved:
         text = "git merge does not report it; to bring it back after the merge"
         return advise(text, "git", "checkout", changed, "--", path)
@@ -169,7 +193,9 @@ def _summarize(request: Request, done: Premerge) -> Line:
     else:
         did = f"would be merged with {request.base_name}"
     count = plural(len(done.merged.remaining) if done.merged else 0, "file")
-    return Line(text.format(base=request.base_name, head=request.head_name, did=did, count=count), style)
+    return Line(
+        text.format(base=request.base_name, head=request.head_name, did=did, count=count), style
+    )
 
 
 def _describe(done: Premerge) -> Iterator[Line]:
@@ -180,13 +206,22 @@ def _describe(done: Premerge) -> Iterator[Line]:
     named: tuple[tuple[Sequence[str], str, Style], ...] = (
         (merged, "merged field by field", "good"),
         (done.plain_conflicts, "in conflict in a text merge", "dim"),
-        (done.mixed_up, "merged as text without a conflict, into something that neither side meant", "warn"),
+        (
+            done.mixed_up,
+            "merged as text without a conflict, into something that neither side meant",
+            "warn",
+        ),
     )
     for paths, what, style in named:
         if paths:
-            yield Line(f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style)
+            yield Line(
+                f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style
+            )
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
-        yield Line("the forge's own text merge would be clean: its button works, but do not press it", "warn")
+        yield Line(
+            "the forge's own text merge would be clean: its button works, but do not press it",
+            "warn",
+        )
 
 
 def _advise(request: Request) -> list[Line]:
@@ -213,7 +248,9 @@ def _data(request: Request, done: Premerge) -> dict[str, Any]:
         "merge_bases": list(merged.bases) if merged else [],
         "merged": [file.path for file in merged.files] if merged else [],
         "plain": {"conflicts": list(done.plain_conflicts), "mixed_up": list(done.mixed_up)},
-        "remaining": [{**one._asdict(), "clashes": [clash._asdict() for clash in one.clashes]} for one in left],
+        "remaining": [
+            {**one._asdict(), "clashes": [clash._asdict() for clash in one.clashes]} for one in left
+        ],
         "tree": merged.tree if merged and merged.is_clean else None,
         "commit": done.commit or None,
         "pushed": done.pushed,

@@ -16,10 +16,11 @@ _NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": 
 
 
 class FilePreview(NamedTuple):
-    """kind: "whole" (only the upstream changed it), "clean" (both did, and it merges), "conflict" (at clashes),
-    "removed-here" and "removed-there" (one side removed what the other changed), "text" (no JSON, so that git merges
-    lines). detail: for "text", why. invalid: what would be wrong with the merged document, though both sides are valid.
-    in_the_way: the work tree holds something uncommitted there. driven: git would give it to our driver in this clone.
+    """kind: "whole" (only the upstream changed it), "clean" (both did, and it merges), "conflict"
+    (at clashes), "removed-here" and "removed-there" (one side removed what the other changed),
+    "text" (no JSON, so that git merges lines). detail: for "text", why. invalid: what would be
+    wrong with the merged document, though both sides are valid. in_the_way: the work tree holds
+    something uncommitted there. driven: git would give it to our driver in this clone.
     """
 
     path: str
@@ -31,8 +32,12 @@ class FilePreview(NamedTuple):
     driven: bool = True
 
 
-def preview_files(cwd: str, files: Sequence[Versions], choices: Choices, now: int) -> list[FilePreview]:
-    """choices: what this clone's driver was set up with. now: seconds since 1970, for validating what comes out."""
+def preview_files(
+    cwd: str, files: Sequence[Versions], choices: Choices, now: int
+) -> list[FilePreview]:
+    """choices: what this clone's driver was set up with. now: seconds since 1970, for validating
+    what comes out.
+    """
     schemas = Schemas(choices)
     previews = []
     for file in files:
@@ -53,10 +58,20 @@ def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: in
     if file.first is None or file.second is None:
         return FilePreview(file.path, "removed-here" if file.first is None else "removed-there")
     try:
-        merged = merge_file(base, file.first, file.second, schema, narrative=narrative, path=file.path)
+        merged = merge_file(
+            base, file.first, file.second, schema, narrative=narrative, path=file.path
+        )
     except JsonTextError as error:
-        return FilePreview(file.path, "text", detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}")
+        return FilePreview(
+            file.path,
+            "text",
+            detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}",
+        )
     if merged.conflicts:
         return FilePreview(file.path, "conflict", list_clashes(merged))
     errors = find_new_errors(file.path, merged.data, (file.first, file.second), now)
-    return FilePreview(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
+    return FilePreview(
+        file.path,
+        "clean",
+        invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "",
+    )

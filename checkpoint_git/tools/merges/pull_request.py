@@ -30,7 +30,9 @@ class Request(NamedTuple):
 def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
     """What is not here is fetched. Raises CheckpointError if the words are not clear."""
     if not args.base:
-        raise CheckpointError("the pull request's target branch is unknown", "give it: --base origin/main")
+        raise CheckpointError(
+            "the pull request's target branch is unknown", "give it: --base origin/main"
+        )
     remote, head_name = args.remote or "origin", args.head or "HEAD"
     ref = _find_ref(args.branch, head_name, remote, cwd, env)
     if args.branch and not args.head:
@@ -47,7 +49,9 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
         head = _fetch_branch(ref, remote, cwd, env)
         if not head:
             hint = "was the pull request closed? is --remote the repository that its branch is in?"
-            message = f"{show_name(remote)} has no branch {show_name(ref.removeprefix(HEADS))} to fetch"
+            message = (
+                f"{show_name(remote)} has no branch {show_name(ref.removeprefix(HEADS))} to fetch"
+            )
             raise CheckpointError(message, hint)
     else:
         head = _find_commit(head_name, remote, cwd, env)
@@ -65,7 +69,9 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
     known = run_git([*words, spelled], cwd, env=env, check=False)
     if known.code != 0:  # then it is a branch that will be fetched, or nothing
         return "" if is_id(head) else f"{HEADS}{_short_name(head, remote)}"
-    full = next((line for line in os.fsdecode(known.out).split("\n") if line.startswith("refs/")), "")
+    full = next(
+        (line for line in os.fsdecode(known.out).split("\n") if line.startswith("refs/")), ""
+    )
     if full.startswith(tracked):
         return f"{HEADS}{full.removeprefix(tracked)}"
     return full if full.startswith(HEADS) else ""
@@ -82,7 +88,9 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
     if is_id(name) and fetch(cwd, remote, [name], env):
         return read_commit(cwd, name, env)
     hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
-    raise CheckpointError(f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}", hint)
+    raise CheckpointError(
+        f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}", hint
+    )
 
 
 def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
@@ -99,12 +107,16 @@ def follow(request: Request, env: Env) -> Request:
     """With the head that its branch has by now. Raises CheckpointError if it cannot be fetched."""
     commit = read_remote_ref(request.cwd, request.remote, request.ref, env)
     if not commit or not fetch(request.cwd, request.remote, [request.ref], env):
-        raise CheckpointError(f"{show_name(request.head_name)} cannot be fetched again", "run it once more")
+        raise CheckpointError(
+            f"{show_name(request.head_name)} cannot be fetched again", "run it once more"
+        )
     return request._replace(head=commit)
 
 
 def _short_name(name: str, remote: str) -> str:
-    return name.removeprefix(next(filter(name.startswith, (HEADS, f"refs/remotes/{remote}/", f"{remote}/")), ""))
+    return name.removeprefix(
+        next(filter(name.startswith, (HEADS, f"refs/remotes/{remote}/", f"{remote}/")), "")
+    )
 
 
 def show_name(name: str) -> str:

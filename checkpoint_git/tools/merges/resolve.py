@@ -1,4 +1,6 @@
-"""`checkpoint resolve`: decide what a merge could not, from git's index, and stage what is clean and valid."""
+"""`checkpoint resolve`: decide what a merge could not, from git's index, and stage what is clean
+and valid.
+"""
 
 import argparse
 import os
@@ -21,8 +23,21 @@ from checkpoint_git.git.objects import read_index
 from checkpoint_git.merge.conflicts import Answer, Conflict, Decision, is_about
 from checkpoint_git.protocols.registry import is_merged, own_folders
 from checkpoint_git.protocols.write import Tell, say_waiting
-from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, list_fields, plan_file
-from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case
+from checkpoint_git.tools.merges.decisions import (
+    TAKES,
+    Asker,
+    Request,
+    Resolved,
+    list_fields,
+    plan_file,
+)
+from checkpoint_git.tools.merges.unmerged import (
+    NAMES,
+    Case,
+    list_conflicts,
+    read_case,
+    read_marked_case,
+)
 
 HELP = """\
 resolve the conflicts of a merge, and stage what is clean
@@ -62,15 +77,42 @@ class ResolveResult(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("paths", nargs="*", metavar="PATH", help="an unmerged checkpoint, its name, or a folder (default: all)")
+    add(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="an unmerged checkpoint, its name, or a folder (default: all)",
+    )
     side = parser.add_mutually_exclusive_group()
-    side.add_argument("--take", choices=TAKES, help="the side to take; newest: the later updated_at")
-    side.add_argument("--ours", action="store_const", const="ours", dest="take", help="the same as --take ours")
-    side.add_argument("--theirs", action="store_const", const="theirs", dest="take", help="the same as --take theirs")
-    side.add_argument("--list", action="store_true", help="list the conflicts; ask nothing and change nothing")
-    add("--where", action="append", default=[], metavar="POINTER", help="only conflicts at this place; repeatable")
+    side.add_argument(
+        "--take", choices=TAKES, help="the side to take; newest: the later updated_at"
+    )
+    side.add_argument(
+        "--ours", action="store_const", const="ours", dest="take", help="the same as --take ours"
+    )
+    side.add_argument(
+        "--theirs",
+        action="store_const",
+        const="theirs",
+        dest="take",
+        help="the same as --take theirs",
+    )
+    side.add_argument(
+        "--list", action="store_true", help="list the conflicts; ask nothing and change nothing"
+    )
+    add(
+        "--where",
+        action="append",
+        default=[],
+        metavar="POINTER",
+        help="only conflicts at this place; repeatable",
+    )
     add("--next", metavar="TEXT", help="if both sides finished all there was to do: what is next")
-    add("--complete", action="store_true", help="if both sides finished all there was to do: the work is complete")
+    add(
+        "--complete",
+        action="store_true",
+        help="if both sides finished all there was to do: the work is complete",
+    )
     add("--dry-run", action="store_true", help="show what would happen, and change nothing")
 
 
@@ -86,7 +128,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _read_answer(args: argparse.Namespace) -> Answer | None:
     if args.next is not None and args.complete:
-        raise CheckpointError("--next and --complete cannot be combined", "give --next while work is left")
+        raise CheckpointError(
+            "--next and --complete cannot be combined", "give --next while work is left"
+        )
     if args.complete:
         return Answer(None)
     if args.next is None:
@@ -99,26 +143,37 @@ def _read_answer(args: argparse.Namespace) -> Answer | None:
 def resolve(
     cwd: str, request: Request, now: int, asker: Asker | None = None, on_wait: Tell = lambda: None
 ) -> ResolveResult:
-    """Decides and stages. asker: who is asked about what the request does not decide; None: nobody. Raises
-    CheckpointError for a path that git does not know, and for a place at which there is no conflict.
+    """Decides and stages. asker: who is asked about what the request does not decide; None: nobody.
+    Raises CheckpointError for a path that git does not know, and for a place at which there is no
+    conflict.
     """
     top = index.read_top(cwd)
     conflicts = index.read_conflicts(top.work_tree)
-    marked = [index.make_unmerged(path, (None, None, None)) for path in index.list_marked(top.work_tree)]
+    marked = [
+        index.make_unmerged(path, (None, None, None)) for path in index.list_marked(top.work_tree)
+    ]
     conflicts = conflicts._replace(files=sorted([*conflicts.files, *marked]))
     chosen, skipped = _select(conflicts, top, cwd, request.paths)
     sizes = index.read_marker_sizes(top.work_tree, [file.path for file in chosen])
-    drivers = index.read_drivers(top.work_tree, [file.path for file in chosen if not is_merged(file.path)])
+    drivers = index.read_drivers(
+        top.work_tree, [file.path for file in chosen if not is_merged(file.path)]
+    )
     names = {"checkpoint", *drivers.values()} if chosen else ()
     choices = {name: index.read_choices(top.work_tree, name) for name in names}
     cases = []
     for file in chosen:
-        typed = plain_path(os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd)))
+        typed = plain_path(
+            os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd))
+        )
         if file.stages:
             how = choices[drivers.get(file.path, "checkpoint")]
             cases.append(read_case(top.work_tree, file, typed, sizes[file.path], how))
         else:
-            cases.append(read_marked_case(top.work_tree, file.path, typed, sizes[file.path], choices["checkpoint"]))
+            cases.append(
+                read_marked_case(
+                    top.work_tree, file.path, typed, sizes[file.path], choices["checkpoint"]
+                )
+            )
     _check_wheres(cases, request)
     _check_answer(cases, request)
     operation = read_operation(top.git_dir)
@@ -136,7 +191,9 @@ def resolve(
     return ResolveResult(operation, explained, files, skipped, left, is_empty, has_stash)
 
 
-def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]) -> tuple[list[Unmerged], list[str]]:
+def _select(
+    conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
+) -> tuple[list[Unmerged], list[str]]:
     if not paths:
         return conflicts.files, []
     found: dict[str, Unmerged] = {}
@@ -156,13 +213,16 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
             hint = "resolve it as usual: in an editor, or with git mergetool"
             raise CheckpointError(f"{path} is unmerged, but it is not a checkpoint", hint)
         if not read_index(top.work_tree, [f":(top,literal){name}" for name in names]):
-            raise CheckpointError(f"git has no file {path}", command("git", "status", more=" lists what is unmerged"))
+            raise CheckpointError(
+                f"git has no file {path}", command("git", "status", more=" lists what is unmerged")
+            )
         skipped.append(path)
     return sorted(found.values()), skipped
 
 
 def _find_names(path: str, cwd: str, top: Top) -> list[str]:
-    # what a path as typed may be called in git: from here, else, as git itself prints paths, from the top
+    # what a path as typed may be called in git: from here, else, as git itself prints paths, from
+    # the top
     names = []
     for folder in dict.fromkeys((cwd, top.work_tree)):
         full = os.path.abspath(os.path.join(folder, path))
@@ -171,7 +231,9 @@ def _find_names(path: str, cwd: str, top: Top) -> list[str]:
         if name != os.pardir and not name.startswith(os.pardir + os.sep):
             names.append(name.replace(os.sep, "/"))
     if not names:
-        raise CheckpointError(f"{path} is outside the work tree {top.work_tree}", "name a file of this repository")
+        raise CheckpointError(
+            f"{path} is outside the work tree {top.work_tree}", "name a file of this repository"
+        )
     return names
 
 
@@ -181,12 +243,18 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
     known = [conflict for case in cases for conflict in list_conflicts(case)]
     for where in request.wheres:
         if not any(is_about(conflict, where) for conflict in known):
-            places = ", ".join(dict.fromkeys(place or '""' for conflict in known for place in conflict.places))
-            raise CheckpointError(f"no conflict at {where}", f"there are: {places}" if places else "")
+            places = ", ".join(
+                dict.fromkeys(place or '""' for conflict in known for place in conflict.places)
+            )
+            raise CheckpointError(
+                f"no conflict at {where}", f"there are: {places}" if places else ""
+            )
 
 
 def _check_answer(cases: Sequence[Case], request: Request) -> None:
-    """Raise CheckpointError if it is unclear which question is answered; a decision may still raise one."""
+    """Raise CheckpointError if it is unclear which question is answered; a decision may still raise
+    one.
+    """
     if request.answer is None:
         return
     asking = [case for case in cases if any(conflict.question for conflict in list_conflicts(case))]
@@ -196,7 +264,9 @@ def _check_answer(cases: Sequence[Case], request: Request) -> None:
         raise CheckpointError(f"nothing is asked that {option} answers", hint)
     if len(asking) > 1 and request.answer.item is not None:
         names = ", ".join(case.typed for case in asking)
-        hint = advise("name one", "checkpoint", "resolve", asking[0].typed, "--next", Blank("the next action"))
+        hint = advise(
+            "name one", "checkpoint", "resolve", asking[0].typed, "--next", Blank("the next action")
+        )
         raise CheckpointError(f"{len(asking)} files ask what is next: {names}", hint)
 
 
@@ -206,7 +276,9 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
         return planned
     case = planned.case
     full = os.path.join(top.work_tree, case.path)
-    with hold_lock(lock_path(Place(top.work_tree, top.work_tree, top.work_tree, top.git_dir)), on_wait=on_wait):
+    with hold_lock(
+        lock_path(Place(top.work_tree, top.work_tree, top.work_tree, top.git_dir)), on_wait=on_wait
+    ):
         same_stages = index.read_stages(top.work_tree).get(case.path, ()) == case.unmerged.stages
         if not same_stages or read_if_there(full) != case.raw:
             message = f"{case.path} changed while it was being resolved; it was left as it is now"
@@ -218,7 +290,9 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
             planned = planned._replace(kept_copy=os.path.relpath(copy, top.work_tree))
         if planned.data is not None and planned.data != case.stored:
             make_folder(os.path.dirname(full))
-            replace_known(full, case.raw, index.read_as_checked_out(top.work_tree, case.path, planned.data))
+            replace_known(
+                full, case.raw, index.read_as_checked_out(top.work_tree, case.path, planned.data)
+            )
         if planned.is_removed and case.raw is not None:
             remove_known(full, case.raw)
         if planned.is_staged:
@@ -267,7 +341,13 @@ def _summarize(result: ResolveResult, dry_run: bool, has_findings: bool) -> list
     if not (result.left or dry_run) and any(file.is_staged for file in result.files):
         return [Line("all conflicts resolved; finish with", "good", hint=_find_next_step(result))]
     if result.left and not has_findings:
-        return [Line(f"still unmerged: {len(result.left)}", "warn", hint=command("git", "status", more=" lists them"))]
+        return [
+            Line(
+                f"still unmerged: {len(result.left)}",
+                "warn",
+                hint=command("git", "status", more=" lists them"),
+            )
+        ]
     return []
 
 
@@ -276,7 +356,10 @@ def _find_next_step(result: ResolveResult) -> Hint:
     if result.is_empty and operation in ("cherry-pick", "revert", "am"):
         return command("git", operation, "--skip", more=" (nothing is left of it to commit)")
     if not operation and result.has_stash:
-        return join_hints(command("git", "commit"), advise("a popped stash is still there", "git", "stash", "drop"))
+        return join_hints(
+            command("git", "commit"),
+            advise("a popped stash is still there", "git", "stash", "drop"),
+        )
     if operation in ("", "merge"):
         return command("git", "commit")
     return command("git", operation, "--continue")
@@ -296,10 +379,19 @@ def _is_archive(path: str) -> bool:
 
 
 def _describe(file: Resolved, dry_run: bool) -> list[Line]:
-    done = "staged as removed" if file.is_removed else "staged" if file.is_staged else "written, not staged"
+    done = (
+        "staged as removed"
+        if file.is_removed
+        else "staged"
+        if file.is_staged
+        else "written, not staged"
+    )
     start = "would be " if dry_run else ""
     lines = [Line(f"{file.case.path}: {start}{done}", "good" if file.is_staged else "warn")]
-    lines += [Line(f"  {where or 'the whole file'}: {_say_decision(side)}") for where, side in file.sides.items()]
+    lines += [
+        Line(f"  {where or 'the whole file'}: {_say_decision(side)}")
+        for where, side in file.sides.items()
+    ]
     if file.kept_copy:
         what = "the edited file" if file.case.edited else "the other side"
         lines.append(Line(f"  {what} was kept as {file.kept_copy}", "warn"))
@@ -333,7 +425,9 @@ def _file_data(file: Resolved) -> dict[str, Any]:
         "kind": file.case.kind,
         "conflicts": [_conflict_data(conflict) for conflict in file.conflicts],
         "decided": [_decision_data(where, decision) for where, decision in file.sides.items()],
-        "remaining": [conflict.where for conflict in file.conflicts if conflict.where not in file.sides],
+        "remaining": [
+            conflict.where for conflict in file.conflicts if conflict.where not in file.sides
+        ],
         "staged": file.is_staged,
         "removed": file.is_removed,
         "kept_copy": file.kept_copy or None,
@@ -343,7 +437,11 @@ def _file_data(file: Resolved) -> dict[str, Any]:
 def _say_decision(decision: Decision) -> str:
     if not isinstance(decision, Answer):
         return NAMES[decision]
-    return "complete" if decision.item is None else f"next: {escape_controls(shorten(decision.item, 80))}"
+    return (
+        "complete"
+        if decision.item is None
+        else f"next: {escape_controls(shorten(decision.item, 80))}"
+    )
 
 
 def _decision_data(where: str, decision: Decision) -> dict[str, Any]:

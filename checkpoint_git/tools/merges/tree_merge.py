@@ -1,4 +1,6 @@
-"""Two commits merged in memory by our rules: git merges the ordinary files, the merge schemas every checkpoint."""
+"""Two commits merged in memory by our rules: git merges the ordinary files, the merge schemas every
+checkpoint.
+"""
 
 import os
 import sys
@@ -23,7 +25,18 @@ from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import attribute_patterns, is_merged, protocol_of
 from checkpoint_git.tools.merges.audited_file import Schemas
 
-Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "removed", "renamed", "mode", "type"]
+Kind = Literal[
+    "checkpoint",
+    "text",
+    "too-large",
+    "record",
+    "file",
+    "binary",
+    "removed",
+    "renamed",
+    "mode",
+    "type",
+]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # a word in git's name of a conflict -> what we call it; the first that fits, else "type"
@@ -33,21 +46,30 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     ("binary", "binary"),
     ("content", "file"),
 )
-_WEIGHTS: tuple[Kind, ...] = ("removed", "renamed", "type", "binary", "file")  # of several, the first that is there
+# of several, the first that is there
+_WEIGHTS: tuple[Kind, ...] = (
+    "removed",
+    "renamed",
+    "type",
+    "binary",
+    "file",
+)
 _CONTENT_ALONE = frozenset(("contents", "content", "binary"))
 _LONGEST_VALUE = 200  # characters of one side's value
 _RECORD = (
-    "both sides have this record differently, and records are only ever added: give one of the two another attempt"
+    "both sides have this record differently, and records are only ever added:"
+    " give one of the two another attempt"
 )
 _MODE = "one side made it executable, the other did not"
 
 
 class Remaining(NamedTuple):
-    """What a merge leaves to the user. path: "" for a conflict of no single path. kind: "checkpoint" (both sides say
-    different things, at clashes), "text" (a checkpoint that is not JSON), "too-large", "record" (only ever added, and
-    both sides have it differently), "file" and "binary" (an ordinary file), "removed" (changed here, removed there),
-    "renamed", "mode", "type" (file, folder, link or submodule). detail: a sentence, may hold untrusted text. clashes:
-    ours and theirs at a pointer.
+    """What a merge leaves to the user. path: "" for a conflict of no single path. kind:
+    "checkpoint" (both sides say different things, at clashes), "text" (a checkpoint that is not
+    JSON), "too-large", "record" (only ever added, and both sides have it differently), "file" and
+    "binary" (an ordinary file), "removed" (changed here, removed there), "renamed", "mode", "type"
+    (file, folder, link or submodule). detail: a sentence, may hold untrusted text. clashes: ours
+    and theirs at a pointer.
     """
 
     path: str
@@ -58,12 +80,16 @@ class Remaining(NamedTuple):
 
 class MergedFile(NamedTuple):
     path: str
-    sides: tuple[bytes | None, bytes | None, bytes | None]  # ours, base, theirs; no base where both added it
-    data: bytes | None  # None if nothing could be made; with conflict markers where it is in `remaining`
+    # ours, base, theirs; no base where both added it
+    sides: tuple[bytes | None, bytes | None, bytes | None]
+    # None if nothing could be made; with conflict markers where it is in `remaining`
+    data: bytes | None
 
 
 class MergedTree(NamedTuple):
-    """tree: an id; if anything remains, it has conflict markers or one side's content and must not be committed."""
+    """tree: an id; if anything remains, it has conflict markers or one side's content and must not
+    be committed.
+    """
 
     tree: str
     bases: tuple[str, ...]  # several after a criss-cross
@@ -80,10 +106,10 @@ class UnrelatedError(CheckpointError):
 
 
 def merge_commits(cwd: str, ours: str, theirs: str, *, env: Env = None) -> MergedTree:
-    """What `git merge` with the installed driver would make of two commits, as a tree. No file's attributes count: no
-    merge=union, no driver but ours, which merges every checkpoint. New objects are written to the repository; no ref
-    points to them. Raises CheckpointError if a revision is unknown, UnrelatedError where the two have nothing in
-    common or a shallow clone lacks it.
+    """What `git merge` with the installed driver would make of two commits, as a tree. No file's
+    attributes count: no merge=union, no driver but ours, which merges every checkpoint. New objects
+    are written to the repository; no ref points to them. Raises CheckpointError if a revision is
+    unknown, UnrelatedError where the two have nothing in common or a shallow clone lacks it.
     """
     sides = [read_commit(cwd, rev, env) for rev in (ours, theirs)]
     bases = read_checked_bases(cwd, sides[0], sides[1], env)
@@ -98,15 +124,20 @@ def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> lis
     names = f"{ours[:12]} and {theirs[:12]}"
     if is_shallow(cwd):
         raise UnrelatedError(f"what {names} have in common is not in this clone", UNSHALLOW)
-    raise UnrelatedError(f"{names} have no common ancestor", "they are unrelated histories: merge them by hand")
+    raise UnrelatedError(
+        f"{names} have no common ancestor", "they are unrelated histories: merge them by hand"
+    )
 
 
-# Which merges git gives to the driver: none, so that every checkpoint that both sides changed is left to us; those of
-# the merge bases of a criss-cross; or every one, a process each, where it merges what it has merged already.
+# Which merges git gives to the driver: none, so that every checkpoint that both sides changed is
+# left to us; those of the merge bases of a criss-cross; or every one, a process each, where it
+# merges what it has merged already.
 _How = Literal["none", "inner", "every"]
 
 
-def _merge(cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, env: Env) -> MergedTree:
+def _merge(
+    cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, env: Env
+) -> MergedTree:
     choices = read_choices(cwd)
     drivers = {}
     if how != "none":
@@ -114,23 +145,39 @@ def _merge(cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, en
         drivers = {
             "merge.checkpoint.driver": "false" if how == "inner" else command,
             "merge.checkpoint.recursive": "checkpoint-base",
-            "merge.checkpoint-base.driver": driver_command(sys.executable, _PACKAGE, choices, base=True),
+            "merge.checkpoint-base.driver": driver_command(
+                sys.executable, _PACKAGE, choices, base=True
+            ),
         }
     value = "-merge" if how == "none" else "merge=checkpoint"
-    with open_sealed(cwd, [f"{pattern} {value}" for pattern in attribute_patterns()], drivers, env) as sealed:
+    with open_sealed(
+        cwd, [f"{pattern} {value}" for pattern in attribute_patterns()], drivers, env
+    ) as sealed:
         if sealed.partial:
             trees.fetch_missing(cwd, bases, sides, env)
         merged = trees.merge_trees(sealed, *sides)
-        # a renamed checkpoint that meets another: git then merges the result of one merge with the next file
-        renames = [note for note in merged.notes if "rename" in note.kind and any(map(is_merged, note.paths))]
+        # a renamed checkpoint that meets another: git then merges the result of one merge with the
+        # next file
+        renames = [
+            note
+            for note in merged.notes
+            if "rename" in note.kind and any(map(is_merged, note.paths))
+        ]
         if how == "every" or not renames:
             return _join(cwd, sealed, merged, bases, Schemas(choices), how == "every", env)
     return _merge(cwd, sides, bases, "every", env)
 
 
-# No index, no work tree and no ref is touched, and nothing that either commit holds has a say in how it is merged.
+# No index, no work tree and no ref is touched, and nothing that either commit holds has a say in
+# how it is merged.
 def _join(
-    cwd: str, sealed: Sealed, merged: trees.TreeMerge, bases: Sequence[str], schemas: Schemas, is_driven: bool, env: Env
+    cwd: str,
+    sealed: Sealed,
+    merged: trees.TreeMerge,
+    bases: Sequence[str],
+    schemas: Schemas,
+    is_driven: bool,
+    env: Env,
 ) -> MergedTree:
     mine = [file for file in merged.unsettled if _is_mine(file)]
     paths = {file.path for file in mine}
@@ -152,7 +199,9 @@ def _join(
     losses = trees.read_rename_losses(sealed, bases, merged.tree)
     remaining += [_tell_rename(loss) for loss in losses if loss.path not in known]
     remaining = sorted(dict.fromkeys(remaining), key=lambda left: (left.path, left.kind))
-    return MergedTree(tree, tuple(bases), tuple(sorted(files, key=lambda file: file.path)), tuple(remaining))
+    return MergedTree(
+        tree, tuple(bases), tuple(sorted(files, key=lambda file: file.path)), tuple(remaining)
+    )
 
 
 def _merge_one(
@@ -170,7 +219,9 @@ def _merge_one(
 
 def _write_made(sealed: Sealed, tree: str, made: Mapping[str, tuple[str, bytes]]) -> str:
     blobs = trees.write_blobs(sealed, [data for _, data in made.values()])
-    entries = {path: Entry(mode, blob) for (path, (mode, _)), blob in zip(made.items(), blobs, strict=True)}
+    entries = {
+        path: Entry(mode, blob) for (path, (mode, _)), blob in zip(made.items(), blobs, strict=True)
+    }
     return trees.write_tree(sealed, tree, entries)
 
 
@@ -183,7 +234,9 @@ def _tell_rename(loss: trees.RenameLoss) -> Remaining:
 def _is_mine(file: trees.Unsettled) -> bool:
     # whether both sides have a checkpoint that differs in content alone, as far as git could tell
     ours, base, theirs = file.sides
-    are_files = ours and ours.is_file and theirs and theirs.is_file and (base is None or base.is_file)
+    are_files = (
+        ours and ours.is_file and theirs and theirs.is_file and (base is None or base.is_file)
+    )
     return bool(are_files) and is_merged(file.path) and set(file.kinds) <= _CONTENT_ALONE
 
 
@@ -198,15 +251,23 @@ def _merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, schemas: Schemas, sealed: Sealed
 ) -> tuple[bytes | None, Remaining | None]:
     if max(len(base or b""), len(ours), len(theirs)) > MAX_BYTES:
-        return None, Remaining(path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MB")
+        return None, Remaining(
+            path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MB"
+        )
     try:
-        merged = merge_file(base, ours, theirs, schemas.load(path), narrative=schemas.choices.narrative)
-    except Exception as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
+        merged = merge_file(
+            base, ours, theirs, schemas.load(path), narrative=schemas.choices.narrative
+        )
+    except (
+        Exception
+    ) as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
         why = error.message if isinstance(error, JsonTextError) else type(error).__name__
         data, is_clean = merge_as_text(sealed.cwd, base, ours, theirs, sealed.env)
         if is_clean:
             return data, None
-        trouble = "it has binary content" if data is None else "a version of it cannot be read as JSON"
+        trouble = (
+            "it has binary content" if data is None else "a version of it cannot be read as JSON"
+        )
         return data, Remaining(path, "text", f"{trouble}: {why}")
     clashes = list_clashes(merged)
     places = [escape_controls(shorten(clash.where or "/", _LONGEST_VALUE)) for clash in clashes]
@@ -214,12 +275,21 @@ def _merge_contents(
     return merged.data, Remaining(path, "checkpoint", detail, clashes) if clashes else None
 
 
-def _read_driven(cwd: str, sealed: Sealed, tree: str, paths: Sequence[str], env: Env) -> list[MergedFile]:
-    # what the driver has merged; a file that a side has under another name counts as one that it has not
+def _read_driven(
+    cwd: str, sealed: Sealed, tree: str, paths: Sequence[str], env: Env
+) -> list[MergedFile]:
+    # what the driver has merged; a file that a side has under another name counts as one that it
+    # has not
     sides = [trees.read_versions(sealed, commit, paths) for commit in ("ours", "theirs", tree)]
-    contents = read_contents(cwd, [entry.blob for versions in sides for entry in versions.values()], env)
-    ours, theirs, made = ({path: contents[to.blob] for path, to in versions.items()} for versions in sides)
-    return [MergedFile(path, (ours.get(path), None, theirs.get(path)), made.get(path)) for path in paths]
+    contents = read_contents(
+        cwd, [entry.blob for versions in sides for entry in versions.values()], env
+    )
+    ours, theirs, made = (
+        {path: contents[to.blob] for path, to in versions.items()} for versions in sides
+    )
+    return [
+        MergedFile(path, (ours.get(path), None, theirs.get(path)), made.get(path)) for path in paths
+    ]
 
 
 def _list_others(merged: trees.TreeMerge, settled: set[str]) -> Iterator[Remaining]:
@@ -243,7 +313,8 @@ def _describe(file: trees.Unsettled, said: Mapping[Kind, str]) -> Remaining:
         return Remaining(file.path, "record", _RECORD)
     path = file.path
     if any(word in kind for kind in file.kinds for word in ("directory", "types", "modes")):
-        # git names what is in another's way after the side, "PATH~theirs"; the commits have it without
+        # git names what is in another's way after the side, "PATH~theirs"; the commits have it
+        # without
         path = path.removesuffix("~ours").removesuffix("~theirs")
     kinds = [_find_kind(kind) for kind in file.kinds]
     kind: Kind = next((one for one in _WEIGHTS if one in kinds), "mode")
@@ -265,4 +336,5 @@ def _is_record(path: str) -> bool:
     kind = protocol_of(path)
     if kind is None or is_merged(path):
         return False
-    return kind != "pipeline" or bool(open_room(kind).layout.find_skill(path))  # whose pattern fits other files too
+    # whose pattern fits other files too
+    return kind != "pipeline" or bool(open_room(kind).layout.find_skill(path))

@@ -1,4 +1,6 @@
-"""One unmerged checkpoint: its merge made again from git's index, and what the work tree's file holds of it."""
+"""One unmerged checkpoint: its merge made again from git's index, and what the work tree's file
+holds of it.
+"""
 
 import os
 import re
@@ -56,9 +58,12 @@ class Case(NamedTuple):
     reason: str = ""  # why it could not be merged
     raw: bytes | None = None  # the work tree's file
     stored: bytes | None = None  # the same as git would store it
-    chosen: Mapping[str, Decision] = MappingProxyType({})  # the decisions that the file holds already
+    # the decisions that the file holds already
+    chosen: Mapping[str, Decision] = MappingProxyType({})
     edited: bool = False  # it holds something that neither the merge nor decisions put there
-    explain: Callable[[Any], list[Mismatch]] | None = None  # lists how a document breaks the user's schema, if any
+    explain: Callable[[Any], list[Mismatch]] | None = (
+        None  # lists how a document breaks the user's schema, if any
+    )
 
     @property
     def path(self) -> str:
@@ -70,7 +75,9 @@ class Case(NamedTuple):
         return _KINDS[ours, base, theirs]
 
 
-def read_case(work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: int, choices: Choices) -> Case:
+def read_case(
+    work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: int, choices: Choices
+) -> Case:
     """choices: how this clone's driver merges."""
     case = Case(unmerged, typed, size, _find_obstacle(work_tree, unmerged))
     if case.blocked:
@@ -112,7 +119,9 @@ def _read_file(work_tree: str, case: Case) -> Case:
 
 
 def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Case:
-    """One side has no such file, by this name: where both renamed it, git puts one text with markers under both."""
+    """One side has no such file, by this name: where both renamed it, git puts one text with
+    markers under both.
+    """
     case = _read_file(work_tree, case)
     at = OURS if case.unmerged.sides[OURS] else THEIRS
     version = case.unmerged.sides[at]
@@ -122,7 +131,9 @@ def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Ca
         return case
     sides = split_sides(text, len(marker[0]))
     try:
-        merged = merge_file(None, _as_bytes(sides.ours), _as_bytes(sides.theirs), schema, path=case.path)
+        merged = merge_file(
+            None, _as_bytes(sides.ours), _as_bytes(sides.theirs), schema, path=case.path
+        )
     except JsonTextError:
         return case
     versions = list(case.unmerged.sides)
@@ -132,8 +143,9 @@ def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Ca
 
 
 def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: Choices) -> Case:
-    """A file with conflict markers of which the index has no stages: they were added, committed or patched in. Merged
-    again is what a past merge had, where the file is that merge's result; else what the markers hold.
+    """A file with conflict markers of which the index has no stages: they were added, committed or
+    patched in. Merged again is what a past merge had, where the file is that merge's result; else
+    what the markers hold.
     """
     for past in conflicts.read_past_conflicts(work_tree, path):
         case = read_case(work_tree, past, typed, size, choices)
@@ -144,10 +156,13 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
     sides = split_sides(_as_text(stored), size)
     base = None if sides.whole_base is None else _as_bytes(sides.whole_base)
     schema, merged, reason = load_merge_schema(path, choices.schema), None, ""
-    for each in dict.fromkeys([base, None]):  # zdiff3 leaves lines out of the base: it may not be JSON
+    # zdiff3 leaves lines out of the base: it may not be JSON
+    for each in dict.fromkeys([base, None]):
         try:
             ours, theirs = _as_bytes(sides.ours), _as_bytes(sides.theirs)
-            merged = merge_file(each, ours, theirs, schema, narrative=choices.narrative, marker_size=size, path=path)
+            merged = merge_file(
+                each, ours, theirs, schema, narrative=choices.narrative, marker_size=size, path=path
+            )
             break
         except JsonTextError as error:
             reason = f"without its markers, {error.version} is not JSON: line {error.line}: {error.message}"
@@ -173,7 +188,9 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
 
 def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, Decision] | None:
     # None if the file holds more than merges and decisions put there
-    ours, base, theirs = (b"" if version is None else version.data for version in case.unmerged.sides)
+    ours, base, theirs = (
+        b"" if version is None else version.data for version in case.unmerged.sides
+    )
     if any(version and version.data == stored for version in case.unmerged.sides):
         return {}
     text = _as_text(stored)
@@ -198,8 +215,12 @@ def _as_bytes(text: str) -> bytes:
 def list_conflicts(case: Case) -> list[Conflict]:
     # A single one where the file is decided as a whole
     if case.merged is not None:
-        return decide_each(case.merged, lambda conflict: case.chosen.get(conflict.where), case.size).conflicts
-    ours, base, theirs = (None if version is None else Held(_read_value(version)) for version in case.unmerged.sides)
+        return decide_each(
+            case.merged, lambda conflict: case.chosen.get(conflict.where), case.size
+        ).conflicts
+    ours, base, theirs = (
+        None if version is None else Held(_read_value(version)) for version in case.unmerged.sides
+    )
     return [Conflict("", ("",), (ours, base, theirs))]
 
 
@@ -214,7 +235,10 @@ def find_newest(case: Case) -> int | None:
 
 def describe_sides(case: Case) -> str:
     ours, base, theirs = case.unmerged.sides
-    return case.reason or f"ours {_describe_change(base, ours)}, theirs {_describe_change(base, theirs)}"
+    return (
+        case.reason
+        or f"ours {_describe_change(base, ours)}, theirs {_describe_change(base, theirs)}"
+    )
 
 
 def _describe_change(base: conflicts.Version | None, side: conflicts.Version | None) -> str:
@@ -226,7 +250,9 @@ def _describe_change(base: conflicts.Version | None, side: conflicts.Version | N
         return "left it as it was"
     before, after = (_read_value(version) for version in (base, side))
     known = set() if isinstance(before, str) else set(list_leaves(before))
-    changed = [] if isinstance(after, str) else [line for line in list_leaves(after) if line not in known]
+    changed = (
+        [] if isinstance(after, str) else [line for line in list_leaves(after) if line not in known]
+    )
     shown = join_some([shorten(line, _LONGEST_LEAF) for line in changed], _MOST_LEAVES, "; ")
     return f"changed it ({shown})" if changed else "changed it"
 

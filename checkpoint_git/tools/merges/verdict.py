@@ -112,7 +112,9 @@ def _judge_agreed(base: Node | None, both: Node | None, result: Node | None) -> 
     return Judgement("resurrected", "both") if is_same(result, base) else Judgement("edited")
 
 
-def _judge_one_sided(base: Node | None, changed: Node | None, result: Node | None, side: Parent) -> Judgement:
+def _judge_one_sided(
+    base: Node | None, changed: Node | None, result: Node | None, side: Parent
+) -> Judgement:
     if is_same(result, changed):
         return Judgement(side, side)
     if is_same(result, base):

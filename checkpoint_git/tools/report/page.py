@@ -1,4 +1,6 @@
-"""The page of a report as one HTML file that needs nothing else: no network, no script but its own."""
+"""The page of a report as one HTML file that needs nothing else: no network, no script but its
+own.
+"""
 
 import os
 import re
@@ -84,20 +86,38 @@ def _list_other_blocks(summaries: Sequence[Summary]) -> list[Block]:
 
 
 def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
-    source = "by checkpoint doctor" if is_asked else "broken files only: the doctor did not run (--no-doctor)"
-    good = "History, files and installation agree with the checkpoints." if is_asked else "No checkpoint is broken."
+    source = (
+        "by checkpoint doctor"
+        if is_asked
+        else "broken files only: the doctor did not run (--no-doctor)"
+    )
+    good = (
+        "History, files and installation agree with the checkpoints."
+        if is_asked
+        else "No checkpoint is broken."
+    )
     shown = sorted(findings, key=lambda one: [*_TONES].index(one.level))[:_MOST_FINDINGS]
     groups = group_in_words(shown) if len(shown) > _FEW_FINDINGS else [("", shown)]
     counts = [plural(sum(one.level == level for one in findings), level) for level in _TONES]
     counted = ", ".join(count for count in counts if not count.startswith("0 "))
-    values = {"groups": groups, "tones": _TONES, "left": len(findings) - len(shown), "good": "" if findings else good}
-    return Section(_SECTIONS, "drift", "Out of date", values, ", ".join(filter(None, (counted, source))))
+    values = {
+        "groups": groups,
+        "tones": _TONES,
+        "left": len(findings) - len(shown),
+        "good": "" if findings else good,
+    }
+    return Section(
+        _SECTIONS, "drift", "Out of date", values, ", ".join(filter(None, (counted, source)))
+    )
 
 
-# Every protocol makes its own parts; here they are put together, with what the doctor found. The page's frame, style
-# and script are beside this module; style and script are allowed by their hashes alone.
+# Every protocol makes its own parts; here they are put together, with what the doctor found. The
+# page's frame, style and script are beside this module; style and script are allowed by their
+# hashes alone.
 def render(page: PageParts) -> str:
-    """Texts are untrusted: secrets are redacted, control characters shown, long ones cut, and all of it escaped."""
+    """Texts are untrusted: secrets are redacted, control characters shown, long ones cut, and all
+    of it escaped.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -113,10 +133,13 @@ def render(page: PageParts) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(shorten=shorten, find_link=find_link, instant=_instant, quote=quote_word, words=words)
+    environment.filters.update(
+        shorten=shorten, find_link=find_link, instant=_instant, quote=quote_word, words=words
+    )
     policy = Markup(make_policy(read_own(__file__, "page.css"), read_own(__file__, "page.js")))  # noqa: S704  our own, and hashes look like secrets
     text = environment.get_template("tools/report/page.html").render(page=page, policy=policy)
-    return re.sub(r"(?m)^([^\S\n]*)::", r"\1&#58;:", text)  # which the log of a forge's job would obey
+    # which the log of a forge's job would obey
+    return re.sub(r"(?m)^([^\S\n]*)::", r"\1&#58;:", text)
 
 
 def _instant(at: int | str) -> str:
@@ -125,7 +148,17 @@ def _instant(at: int | str) -> str:
 
 
 def make_policy(style: str, script: str) -> str:
-    """The content security policy: nothing is loaded, and of styles and scripts these two alone are taken."""
-    hashes = (f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, script))
-    rules = ("default-src 'none'", "style-src {}", "script-src {}", "base-uri 'none'", "form-action 'none'")
+    """The content security policy: nothing is loaded, and of styles and scripts these two alone are
+    taken.
+    """
+    hashes = (
+        f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, script)
+    )
+    rules = (
+        "default-src 'none'",
+        "style-src {}",
+        "script-src {}",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
     return "; ".join(rules).format(*hashes)

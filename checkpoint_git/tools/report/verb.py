@@ -1,4 +1,6 @@
-"""`checkpoint report`: one HTML file that shows the state of all work, for people without a terminal."""
+"""`checkpoint report`: one HTML file that shows the state of all work, for people without a
+terminal.
+"""
 
 import argparse
 import os
@@ -39,28 +41,42 @@ _LOOKED_AT = 1_000  # bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write the page; - for stdout")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write the page; - for stdout"
+    )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
-    parser.add_argument("--since", metavar="TIME", help="list changes since 2d (days) or 2026-06-01 (default: 7d)")
+    parser.add_argument(
+        "--since", metavar="TIME", help="list changes since 2d (days) or 2026-06-01 (default: 7d)"
+    )
     parser.add_argument("--no-doctor", action="store_true", help="do not look for drift")
-    parser.add_argument("--force", action="store_true", help="write over a file that is not a report")
+    parser.add_argument(
+        "--force", action="store_true", help="write over a file that is not a report"
+    )
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     path = None if args.output == "-" else plan_path(place, args.output, invocation.cwd)
     if args.open and path is None:
-        raise CheckpointError("--open needs a file, and -o - writes to stdout", "leave -o out, or name a file")
+        raise CheckpointError(
+            "--open needs a file, and -o - writes to stdout", "leave -o out, or name a file"
+        )
 
     trouble: list[str] = []
     with show_progress(invocation) as tell:
         tell("looking at the checkpoints and their history...")
-        summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "report", since=args.since)))
+        summaries = list(
+            read_summaries(
+                Question(place, invocation.now, invocation.env, "report", since=args.since)
+            )
+        )
         drift = None if args.no_doctor else _diagnose(place, invocation, tell, trouble)
         branch = ""
         with suppress(CheckpointError):  # the protocols say that the history cannot be read
             branch = read_branch(place.work_tree) if place.work_tree else ""
-    page = make_page(os.path.basename(place.root), branch, invocation.now, summaries, drift, trouble)
+    page = make_page(
+        os.path.basename(place.root), branch, invocation.now, summaries, drift, trouble
+    )
     text = render(page)
     data = {
         "path": path,
@@ -77,14 +93,20 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.open:
         address = Path(path).as_uri()
         data["opened"] = open_page(address, invocation)
-        lines.append(Line("opened in the browser" if data["opened"] else f"to read it, open {address}", hang=-1))
+        lines.append(
+            Line(
+                "opened in the browser" if data["opened"] else f"to read it, open {address}",
+                hang=-1,
+            )
+        )
     return Outcome(data, lines, exit_code=0)
 
 
 def open_page(address: str, invocation: Invocation) -> bool:
     """Show a page in the user's browser; return False off a terminal and where no browser starts.
 
-    Which browser is the user's choice (BROWSER, the desktop's); nothing from a checkpoint has a part in it.
+    Which browser is the user's choice (BROWSER, the desktop's); nothing from a checkpoint has a
+    part in it.
     """
     if not invocation.interactive:
         return False
@@ -99,7 +121,9 @@ def open_page(address: str, invocation: Invocation) -> bool:
 def _diagnose(
     place: Place, invocation: Invocation, tell: Callable[[str], None], trouble: list[str]
 ) -> list[Finding] | None:
-    """What the doctor finds that tries nothing out; None if it cannot look, with the reason added to the trouble."""
+    """What the doctor finds that tries nothing out; None if it cannot look, with the reason added
+    to the trouble.
+    """
     from checkpoint_git.tools.doctor.catalog import choose_checks
     from checkpoint_git.tools.doctor.checks import TrialFacts
     from checkpoint_git.tools.doctor.diagnose import diagnose  # the doctor brings much along
@@ -113,7 +137,9 @@ def _diagnose(
 
 
 def plan_path(place: Place, wished: str | None, cwd: str) -> str:
-    """Where the page goes; default: the git directory, else the current folder. Raises CheckpointError."""
+    """Where the page goes; default: the git directory, else the current folder. Raises
+    CheckpointError.
+    """
     if wished is None:
         return os.path.join(place.git_dir or cwd, NAME)
     if not wished.strip() or "\0" in wished:
@@ -127,15 +153,23 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
     if is_inside(path, place.directory) and os.path.basename(path) != os.path.basename(NAME):
         raise CheckpointError(f"{shown} is in the folder of checkpoints", "name a file elsewhere")
     if link := path.startswith(f"{place.top}/") and find_link(path, place.top):
-        raise CheckpointError(f"{escape_controls(link)} is a symbolic link", "name the place that it leads to")
+        raise CheckpointError(
+            f"{escape_controls(link)} is a symbolic link", "name the place that it leads to"
+        )
     if not os.path.isdir(os.path.dirname(path)):
-        raise CheckpointError(f"no such directory: {escape_controls(os.path.dirname(path))}", "create it first")
+        raise CheckpointError(
+            f"no such directory: {escape_controls(os.path.dirname(path))}", "create it first"
+        )
     return path
 
 
 def write_page(path: str, text: str, *, force: bool) -> None:
-    """Writes the page whole or not at all. force: also over a file that is no page of ours. Raises CheckpointError."""
+    """Writes the page whole or not at all. force: also over a file that is no page of ours. Raises
+    CheckpointError.
+    """
     shown = escape_controls(path)
     if os.path.exists(path) and not force and _MARK not in read_start(path, _LOOKED_AT):
-        raise CheckpointError(f"{shown} already exists and is not a report", "name another file, or use --force")
+        raise CheckpointError(
+            f"{shown} already exists and is not a report", "name another file, or use --force"
+        )
     write_file(path, text.encode("utf-8"))

@@ -2,7 +2,11 @@
 
 import os
 import time
-from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
+
+# the C part of json: the whole of it costs more than all this
+from _json import (
+    encode_basestring_ascii,
+)
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TextIO
@@ -20,18 +24,26 @@ _NAMELESS = "default"
 
 class HookInput(NamedTuple):
     session: str = _NAMELESS  # a name that can be a file's
-    source: str = ""  # why it starts ("startup", "resume", "clear", "compact"), "" if that is not said
+    source: str = (
+        ""  # why it starts ("startup", "resume", "clear", "compact"), "" if that is not said
+    )
     active: bool = False  # an earlier answer of a stop hook keeps the session going already
     ended: bool = False  # the turn was broken off, so nothing is to be asked
 
     @property
     def is_new(self) -> bool:
-        """Return whether a session that starts starts a new one, rather than going on after a pause or a compaction."""
-        return self.source in ("startup", "clear", "new") or (self.session == _NAMELESS and not self.source)
+        """Return whether a session that starts starts a new one, rather than going on after a pause
+        or a compaction.
+        """
+        return self.source in ("startup", "clear", "new") or (
+            self.session == _NAMELESS and not self.source
+        )
 
 
 def read_hook_input(stdin: TextIO) -> HookInput:
-    """Return the content of stdin; defaults if it is empty, malformed or too long. A terminal is not read."""
+    """Return the content of stdin; defaults if it is empty, malformed or too long. A terminal is
+    not read.
+    """
     data = b""
     with suppress(OSError, ValueError):  # closed
         data = b"" if stdin.isatty() else _read_bytes(stdin)
@@ -50,12 +62,18 @@ def find_hook_input(value: Any) -> HookInput:
         return HookInput()
     named = [value.get(key) for key in ("session_id", "conversation_id", "sessionId")]
     session = next((name for name in named if isinstance(name, str) and name), "")[:_MOST_NAME]
-    safe = "".join(letter for letter in session if letter == "-" or (letter.isascii() and letter.isalnum()))
-    source = next((text for text in (value.get("source"), value.get("trigger")) if isinstance(text, str)), "")
+    safe = "".join(
+        letter for letter in session if letter == "-" or (letter.isascii() and letter.isalnum())
+    )
+    source = next(
+        (text for text in (value.get("source"), value.get("trigger")) if isinstance(text, str)), ""
+    )
     loops = value.get("loop_count")
     again = isinstance(loops, int) and loops is not True and loops > 0
     ended = value.get("status") in ("aborted", "error")
-    return HookInput(safe or _NAMELESS, source, value.get("stop_hook_active") is True or again, ended)
+    return HookInput(
+        safe or _NAMELESS, source, value.get("stop_hook_active") is True or again, ended
+    )
 
 
 def _read_bytes(stdin: TextIO) -> bytes:
@@ -77,9 +95,10 @@ def _read_bytes(stdin: TextIO) -> bytes:
     return b"".join(parts) if taken <= _MOST_BYTES else b""
 
 
-# How an agent is answered, as JSON on stdout where %s is the text: "prime" is context for the model at the start,
-# "remind" a line for the user when a turn ends, "block" one for the model that keeps it going, "compact" one before the
-# context is made shorter. What is missing here the agent has no way to hear.
+# How an agent is answered, as JSON on stdout where %s is the text: "prime" is context for the model
+# at the start, "remind" a line for the user when a turn ends, "block" one for the model that keeps
+# it going, "compact" one before the context is made shorter. What is missing here the agent has no
+# way to hear.
 SHAPES = {
     "claude": {
         "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
@@ -113,8 +132,12 @@ FORMATS = ("text", "json", *SHAPES)
 _COULD_NOT_TELL = 2
 
 
-def make_answer(form: str, command: str, about: Mapping[str, Any], text: str, moment: str) -> Answer:
-    """form: of FORMATS. about: what JSON says besides. text: "" for nothing. moment: in the agent's row of SHAPES."""
+def make_answer(
+    form: str, command: str, about: Mapping[str, Any], text: str, moment: str
+) -> Answer:
+    """form: of FORMATS. about: what JSON says besides. text: "" for nothing. moment: in the agent's
+    row of SHAPES.
+    """
     if form == "json":
         import json
 
@@ -128,4 +151,6 @@ def make_answer(form: str, command: str, about: Mapping[str, Any], text: str, mo
 def make_error_answer(verb: str, words: Sequence[str], error: CheckpointError) -> Answer:
     # No session is disturbed: trouble is one line on stderr
     message = " ".join(escape_controls(error.message).split())
-    return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint {verb}: {message}")
+    return Answer(
+        (), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint {verb}: {message}"
+    )

@@ -11,7 +11,12 @@ from checkpoint_git.git.clone import find_claims, find_conflicts, find_gaps, fin
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
-from checkpoint_git.tools.session.record import find_quietly, name_checkpoint, read_unrecorded, write_start
+from checkpoint_git.tools.session.record import (
+    find_quietly,
+    name_checkpoint,
+    read_unrecorded,
+    write_start,
+)
 
 HELP = """\
 brief an agent's new session: called by the hook that runs when it starts
@@ -54,9 +59,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    lines = prime(invocation.cwd, invocation.now, invocation.env, args.budget, read_hook_input(invocation.stdin))
+    lines = prime(
+        invocation.cwd,
+        invocation.now,
+        invocation.env,
+        args.budget,
+        read_hook_input(invocation.stdin),
+    )
     text = "\n".join(lines)
-    return agent_hooks.make_answer(args.format, "prime", {"tokens": count_tokens(text), "lines": lines}, text, "prime")
+    return agent_hooks.make_answer(
+        args.format, "prime", {"tokens": count_tokens(text), "lines": lines}, text, "prime"
+    )
 
 
 def prime(
@@ -116,20 +129,24 @@ def _list_unrecorded(place: Place, env: Mapping[str, str], hook: HookInput | Non
 
 
 def fit(lines: Sequence[str], tokens: int = MOST_TOKENS, name: str = "NAME") -> list[str]:
-    """The lines in their frame, as many as there is room for, and how many had none; [] for no lines. lines: as clean()
-    returns them. tokens: at most so many, a token being four bytes, and never over MOST_LINES lines. name: from
-    name_checkpoint, for the commands.
+    """The lines in their frame, as many as there is room for, and how many had none; [] for no
+    lines. lines: as clean() returns them. tokens: at most so many, a token being four bytes, and
+    never over MOST_LINES lines. name: from name_checkpoint, for the commands.
     """
     if not lines:
         return []
     kept = list(lines[: MOST_LINES - len(_frame([], 1, name))])
-    while kept and count_tokens("\n".join(_frame(kept, len(lines) - len(kept), name))) > max(tokens, LEAST_TOKENS):
+    while kept and count_tokens("\n".join(_frame(kept, len(lines) - len(kept), name))) > max(
+        tokens, LEAST_TOKENS
+    ):
         kept.pop()
     return _frame(kept, len(lines) - len(kept), name)
 
 
 def _frame(lines: Sequence[str], left_out: int, name: str) -> list[str]:
-    more = [f"({left_out} more lines did not fit: `checkpoint status` has them.)"] if left_out else []
+    more = (
+        [f"({left_out} more lines did not fit: `checkpoint status` has them.)"] if left_out else []
+    )
     foot = [line.format(name, name) for line in _FOOT]
     foot[0] += " (NAME is the checkpoint's name.)" if name == "NAME" else ""
     return [*_HEAD, *quote(lines), *more, *foot]

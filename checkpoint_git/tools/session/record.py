@@ -1,4 +1,6 @@
-"""When a session started and was last reminded: the times of two empty files in the git directory. It asks no clock."""
+"""When a session started and was last reminded: the times of two empty files in the git directory.
+It asks no clock.
+"""
 
 import os
 from contextlib import suppress
@@ -19,7 +21,9 @@ _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
 
 
 def find_quietly(cwd: str) -> Place | None:
-    """What find_project finds, None if there is nothing. Raises CheckpointError if it cannot be used."""
+    """What find_project finds, None if there is nothing. Raises CheckpointError if it cannot be
+    used.
+    """
     try:
         return find_project(cwd)
     except MissingPlaceError:
@@ -91,7 +95,9 @@ def read_written(place: Place) -> int:
 def _touch(path: str) -> int:
     """The time that it has now."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | NO_FOLLOW | CLOSE_ON_EXEC | NO_WAIT, 0o600)
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | NO_FOLLOW | CLOSE_ON_EXEC | NO_WAIT, 0o600
+    )
     try:
         os.utime(descriptor)
         return os.fstat(descriptor).st_mtime_ns
@@ -106,11 +112,22 @@ def read_time(path: str) -> int | None:
 
 
 def name_checkpoint(place: Place) -> str:
-    """The only checkpoint's name, to put into commands; NAME where there are more, or it might be more than a name."""
+    """The only checkpoint's name, to put into commands; NAME where there are more, or it might be
+    more than a name.
+    """
     try:
         files = [path for path in find_files(place.root) if protocol_of(path) == "skill"]
     except CheckpointError:  # the folder cannot be read
         files = []
     name = os.path.basename(files[0]).partition(".")[0] if len(files) == 1 else ""
-    is_plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower() and name[:1] != "-"
-    return name if is_plain and len(name) < 40 and files[0].endswith(f"/{name}.checkpoint.json") else "NAME"
+    is_plain = (
+        name.replace("-", "").isalnum()
+        and name.isascii()
+        and name == name.lower()
+        and name[:1] != "-"
+    )
+    return (
+        name
+        if is_plain and len(name) < 40 and files[0].endswith(f"/{name}.checkpoint.json")
+        else "NAME"
+    )

@@ -1,4 +1,6 @@
-"""`checkpoint session`: reminds an agent that work went on and no checkpoint was written. It never fails a session."""
+"""`checkpoint session`: reminds an agent that work went on and no checkpoint was written. It never
+fails a session.
+"""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -9,7 +11,13 @@ from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.session import agent_hooks, record
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
-from checkpoint_git.tools.session.work import SECOND, describe_work, find_work, has_gone_on, may_block
+from checkpoint_git.tools.session.work import (
+    SECOND,
+    describe_work,
+    find_work,
+    has_gone_on,
+    may_block,
+)
 
 HELP = """\
 remind an agent to record progress when files changed but no checkpoint did
@@ -77,22 +85,36 @@ _EVENTS = ("start", "stop", "precompact", "end")
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("event", choices=_EVENTS, help="the event that the agent reports")
-    parser.add_argument("--block", action="store_true", help="keep the session going until a checkpoint is written")
+    parser.add_argument(
+        "--block", action="store_true", help="keep the session going until a checkpoint is written"
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 2 on errors")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     hook_input = read_hook_input(invocation.stdin)
-    text, block = remind(args.event, invocation.cwd, invocation.now, invocation.env, hook_input, block=args.block)
+    text, block = remind(
+        args.event, invocation.cwd, invocation.now, invocation.env, hook_input, block=args.block
+    )
     about = {"event": args.event, "reminder": text, "block": block}
     moment = "compact" if args.event == "precompact" else "block" if block else "remind"
-    return agent_hooks.make_answer(args.format, "session", about, f"checkpoint-git: {text}" if text else "", moment)
+    return agent_hooks.make_answer(
+        args.format, "session", about, f"checkpoint-git: {text}" if text else "", moment
+    )
 
 
 def remind(
-    event: str, cwd: str, now: int, env: Mapping[str, str], hook_input: HookInput, *, block: bool = False
+    event: str,
+    cwd: str,
+    now: int,
+    env: Mapping[str, str],
+    hook_input: HookInput,
+    *,
+    block: bool = False,
 ) -> tuple[str, bool]:
-    """The reminder, "" for none, and whether it keeps the session going; its times are noted in the git directory."""
+    """The reminder, "" for none, and whether it keeps the session going; its times are noted in the
+    git directory.
+    """
     place = record.find_quietly(cwd)
     if place is None or place.git_dir is None:
         return "", False
@@ -101,7 +123,9 @@ def remind(
     elif event in ("precompact", "end"):
         if work := find_work(place, hook_input.session, env):
             files, commits = plural(len(work.files), "file"), plural(work.commits, "commit")
-            record.write_unrecorded(place.git_dir, f"{files} changed ({join_some(work.files)}), {commits}")
+            record.write_unrecorded(
+                place.git_dir, f"{files} changed ({join_some(work.files)}), {commits}"
+            )
         if event == "precompact":
             return describe_work(work, record.name_checkpoint(place)) if work else "", False
         record.remove_session(place.git_dir, hook_input.session)
@@ -113,5 +137,7 @@ def remind(
         is_quiet = hook_input.active or hook_input.ended or 0 <= now - earlier // SECOND < _PAUSE
         if not is_quiet and (work := find_work(place, hook_input.session, env, earlier)):
             record.write_told(place.git_dir, hook_input.session)
-            return describe_work(work, record.name_checkpoint(place)), may_block(place, env, wish=block)
+            return describe_work(work, record.name_checkpoint(place)), may_block(
+                place, env, wish=block
+            )
     return "", False

@@ -20,7 +20,12 @@ from checkpoint_git.git.stale_locks import Lock, find_locks, list_git_dirs, list
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.setup.driven_files import Unreadable, find_unreadable, report_unreadable
-from checkpoint_git.tools.setup.hook_files import HookFile, is_own_script, why_not_extend, write_recipe
+from checkpoint_git.tools.setup.hook_files import (
+    HookFile,
+    is_own_script,
+    why_not_extend,
+    write_recipe,
+)
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 from checkpoint_git.tools.setup.team_schema import find_unaccepted
 
@@ -28,8 +33,13 @@ _COMMIT = (
     ("git", "add", f":/{attributes.FILE}"),
     ("git", "commit", "-m", "Merge checkpoints by meaning", "--", f":/{attributes.FILE}"),
 )
-_HOOKS_FOLDER = Word((Output(("git", "rev-parse", "--path-format=absolute", "--git-common-dir")), "/hooks"))
-_OWN_HOOKS: tuple[Argv, ...] = (("git", "config", "core.hooksPath", _HOOKS_FOLDER), ("checkpoint", "init"))
+_HOOKS_FOLDER = Word(
+    (Output(("git", "rev-parse", "--path-format=absolute", "--git-common-dir")), "/hooks")
+)
+_OWN_HOOKS: tuple[Argv, ...] = (
+    ("git", "config", "core.hooksPath", _HOOKS_FOLDER),
+    ("checkpoint", "init"),
+)
 _INSTALL = advise("set it up", "checkpoint", "init")
 
 
@@ -39,12 +49,18 @@ class SetupFacts:
 
     @cached_property
     def repository(self) -> Repository | None:
-        """Raises CheckpointError as read_repository does: each fact that needs it reports that by its own name."""
+        """Raises CheckpointError as read_repository does: each fact that needs it reports that by
+        its own name.
+        """
         return read_repository(self.context.place.top, clean_env(self.context.env))
 
     @fact("the installation", None)
     def installation(self) -> Installation | None:
-        return read_installation(self.repository, clean_env(self.context.env)) if self.repository else None
+        return (
+            read_installation(self.repository, clean_env(self.context.env))
+            if self.repository
+            else None
+        )
 
     @fact("the attributes of the checkpoints", {})
     def merge_attributes(self) -> Mapping[str, str]:
@@ -52,9 +68,15 @@ class SetupFacts:
         folder = relative_path(place.directory, place.top)
         names = sorted(os.listdir(place.directory)) if os.path.isdir(place.directory) else []
         paths = [f"{folder}/{name}" for name in names]
-        found = [path for path in paths if is_merged(path) and (not skill or path.startswith(f"{folder}/{skill}."))]
+        found = [
+            path
+            for path in paths
+            if is_merged(path) and (not skill or path.startswith(f"{folder}/{skill}."))
+        ]
         env = clean_env(self.context.env)
-        return attributes.read_attribute("merge", place.top, found or [f"{folder}/example.checkpoint.json"], env)
+        return attributes.read_attribute(
+            "merge", place.top, found or [f"{folder}/example.checkpoint.json"], env
+        )
 
     @fact("the attributes of other clones", {})
     def shared_attributes(self) -> Mapping[str, str]:
@@ -70,7 +92,11 @@ class SetupFacts:
     @fact("the schemas that the team agreed on", ())
     def unaccepted(self) -> Sequence[Finding]:
         setup = self.installation
-        return list(find_unaccepted(self.repository, setup.settings)) if self.repository and setup else []
+        return (
+            list(find_unaccepted(self.repository, setup.settings))
+            if self.repository and setup
+            else []
+        )
 
     @fact("the locks of git", ())
     def stale_locks(self) -> Sequence[Lock]:
@@ -87,14 +113,20 @@ class SetupFacts:
 
     @fact("the default branch", None)
     def default_branch(self) -> refs.DefaultBranch | None:
-        return refs.read_default_branch(self.context.place.top, attributes.FILE, clean_env(self.context.env))
+        return refs.read_default_branch(
+            self.context.place.top, attributes.FILE, clean_env(self.context.env)
+        )
 
 
 def _advise_init(facts: SetupFacts) -> Hint:
-    """Return the hint to set it up; plain init leaves a repository of the JavaScript original as it is."""
+    """Return the hint to set it up; plain init leaves a repository of the JavaScript original as it
+    is.
+    """
     if attributes.OTHER_DRIVER not in facts.merge_attributes.values():
         return _INSTALL
-    return advise(f"set it up in place of {attributes.OTHER_DRIVER}", "checkpoint", "init", "--adopt")
+    return advise(
+        f"set it up in place of {attributes.OTHER_DRIVER}", "checkpoint", "init", "--adopt"
+    )
 
 
 @check("install/missing", "warning", remedy="`checkpoint init`", fix="by name", in_bare=True)
@@ -104,7 +136,8 @@ def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
     if setup is not None and not setup.is_there:  # nothing else is said about driver and hooks then
         message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
         place = facts.context.place
-        if "work tree" in setup.attributes and place.work_tree != place.git_dir:  # a bare one has no .gitattributes
+        # a bare one has no .gitattributes
+        if "work tree" in setup.attributes and place.work_tree != place.git_dir:
             message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
         yield Finding("install/missing", "warning", message, REPOSITORY, hint=_advise_init(facts))
 
@@ -122,8 +155,8 @@ def find_sparse_checkout(facts: SetupFacts) -> Iterator[Finding]:
 def find_stale_locks(facts: SetupFacts) -> Iterator[Finding]:
     """A lock file that a killed git left: git's commands fail until it is removed.
 
-    It is older than a minute, and no git of yours runs in this repository or its worktrees. The doctor never removes
-    one.
+    It is older than a minute, and no git of yours runs in this repository or its worktrees. The
+    doctor never removes one.
     """
     for lock in facts.stale_locks:
         shown = escape_controls(lock.path)
@@ -136,8 +169,8 @@ def find_stale_locks(facts: SetupFacts) -> Iterator[Finding]:
 def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     """Attributes or configuration that do not lead to the merge driver.
 
-    `merge=union` is among them. As a warning, what `.gitattributes` alone gives to other clones; as a note, our lines
-    are missing in HEAD's or the default branch's `.gitattributes`.
+    `merge=union` is among them. As a warning, what `.gitattributes` alone gives to other clones; as
+    a note, our lines are missing in HEAD's or the default branch's `.gitattributes`.
     """
     if facts.installation is not None and facts.installation.is_there:
         for path, value in sorted(facts.merge_attributes.items()):
@@ -146,7 +179,9 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
                 is_named = {"work tree", "info"} <= facts.installation.attributes
                 if is_named and value != attributes.OTHER_DRIVER:  # init leaves others' lines alone
                     hint = "a line below ours overrides it: remove it from .git/info/attributes, or from .gitattributes"
-                yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
+                yield Finding(
+                    "driver/inert", "error", _describe_attribute(value, facts), path, hint=hint
+                )
         yield from _check_attribute_files(facts, facts.installation)
         yield from _check_settings(facts.installation)
 
@@ -177,12 +212,18 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         yield from overruled
     elif "work tree" not in setup.attributes:
         message = ".gitattributes lacks our lines, so other clones merge checkpoints as text"
-        yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_advise_init(facts))
+        yield Finding(
+            "driver/inert", "warning", message, ".gitattributes", hint=_advise_init(facts)
+        )
     elif facts.has_commits and "HEAD" not in setup.attributes:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
-        yield Finding("driver/inert", "note", message, ".gitattributes", hint=chain("commit them", _COMMIT))
+        yield Finding(
+            "driver/inert", "note", message, ".gitattributes", hint=chain("commit them", _COMMIT)
+        )
     elif branch and not attributes.has_attributes(branch.attributes or b""):
-        message = f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
+        message = (
+            f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
+        )
         hint = f"merge this branch into it, or commit .gitattributes there: {branch.name} merges as text until then"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
     if setup.settings.get(driver_settings.DRIVER) and "info" not in setup.attributes:
@@ -191,10 +232,14 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
 
 
 def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]:
-    # checkpoints that reach our driver in this clone alone: what is committed gives them to something else
+    # checkpoints that reach our driver in this clone alone: what is committed gives them to
+    # something else
     by_value: dict[str, list[str]] = {}
     for path, value in sorted(facts.shared_attributes.items()):
-        if value not in (attributes.DRIVER, "unspecified") and facts.merge_attributes.get(path) == attributes.DRIVER:
+        if (
+            value not in (attributes.DRIVER, "unspecified")
+            and facts.merge_attributes.get(path) == attributes.DRIVER
+        ):
             by_value.setdefault(value, []).append(path)
     for value, paths in by_value.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -229,7 +274,8 @@ def find_unreadable_files(facts: SetupFacts) -> Iterator[Finding]:
 
 @check("driver/schema", "warning", remedy="`checkpoint init PATTERN --schema FILE`")
 def find_unaccepted_schemas(facts: SetupFacts) -> Iterator[Finding]:
-    """A schema that the team agreed on, and that this clone has not accepted or whose file has changed.
+    """A schema that the team agreed on, and that this clone has not accepted or whose file has
+    changed.
 
     See [a schema for a team](json-merge.md#a-schema-for-a-team).
     """
@@ -248,7 +294,9 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
         hint = chain("unless this is intended", replace_driver(setup))
         yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
         return
-    again = advise("set it up with a Python that stays, such as one installed with pipx", "checkpoint", "init")
+    again = advise(
+        "set it up with a Python that stays, such as one installed with pipx", "checkpoint", "init"
+    )
     gone = f"the driver's file is gone: {driver.driver}" if driver.driver in setup.gone else ""
     if driver.python in setup.gone:
         gone = f"the driver's interpreter is gone or cannot be run: {driver.python}"
@@ -260,8 +308,14 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
 
 
 def replace_driver(setup: Installation) -> tuple[Argv, ...]:
-    """Return the commands that put our merge drivers in the place of others, which init leaves alone."""
-    sections = [one.rstrip(".") for one in driver_settings.foreign_sections(setup.settings) if one.startswith("merge.")]
+    """Return the commands that put our merge drivers in the place of others, which init leaves
+    alone.
+    """
+    sections = [
+        one.rstrip(".")
+        for one in driver_settings.foreign_sections(setup.settings)
+        if one.startswith("merge.")
+    ]
     commands: list[Argv] = [("git", "config", "--remove-section", section) for section in sections]
     return (*commands, ("checkpoint", "init"))
 
@@ -287,9 +341,10 @@ _HOOK_STATES = {
 def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     """Hooks of ours that git would not run.
 
-    They are missing, changed, not executable, replaced, below a line that ends the script, have CRLF line ends or a
-    first line (`#!`) that names nothing on this machine, or are elsewhere than `core.hooksPath`. Also hooks whose
-    Python or package is gone, not configured, or not the merge driver's; as a note: if `checkpoint` is on PATH.
+    They are missing, changed, not executable, replaced, below a line that ends the script, have
+    CRLF line ends or a first line (`#!`) that names nothing on this machine, or are elsewhere than
+    `core.hooksPath`. Also hooks whose Python or package is gone, not configured, or not the merge
+    driver's; as a note: if `checkpoint` is on PATH.
     """
     setup = facts.installation
     if setup is None or not setup.is_there:
@@ -311,7 +366,9 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
 
 def _describe_elsewhere(setup: Installation) -> Finding:
     where = setup.folder.path or "nowhere"
-    message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
+    message = (
+        f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
+    )
     what = "call `checkpoint hook` from the hooks there, or use this clone's own"
     hint = chain(what, _OWN_HOOKS)
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
@@ -320,7 +377,9 @@ def _describe_elsewhere(setup: Installation) -> Finding:
 def _describe_unreached(hooks: list[HookFile], setup: Installation) -> Finding:
     described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
     where = setup.folder.path
-    message = f"git does not run {len(hooks)} of our hooks as init wrote them, in {where}: {described}"
+    message = (
+        f"git does not run {len(hooks)} of our hooks as init wrote them, in {where}: {described}"
+    )
 
     hint: AnyHint = _INSTALL
     if setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]:
@@ -347,14 +406,18 @@ def _check_hook_settings(setup: Installation, facts: SetupFacts) -> Iterator[Fin
 
     python = setup.settings[driver_settings.PYTHON]
     if driver and python != driver.python:
-        # init writes both at once. The hooks start theirs without asking whether it has this package.
+        # init writes both at once. The hooks start theirs without asking whether it has this
+        # package.
         message = f"the hooks' interpreter is {python}, but the merge driver's is {driver.python}"
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
 def _describe_hook_settings(setup: Installation) -> str:
     """Return why the hooks find no Python of ours in git's configuration, "" if they find one."""
-    for key, noun in ((driver_settings.PYTHON, "interpreter"), (driver_settings.PACKAGE, "package")):
+    for key, noun in (
+        (driver_settings.PYTHON, "interpreter"),
+        (driver_settings.PACKAGE, "package"),
+    ):
         path = setup.settings.get(key, "")
         if not path:
             return f"the hooks' {noun} is not configured: {key} is missing"
@@ -376,5 +439,10 @@ def _describe_work_by_hand(hook: HookFile) -> AnyHint:
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:
     by_framework = hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing"
-    calls_us = hook.calls_us and hook.state not in ("no-interpreter", "line-ends", "passed-over", "outdated")
+    calls_us = hook.calls_us and hook.state not in (
+        "no-interpreter",
+        "line-ends",
+        "passed-over",
+        "outdated",
+    )
     return hook.state not in _HOOK_STATES or calls_us or by_framework

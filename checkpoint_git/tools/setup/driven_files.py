@@ -1,4 +1,6 @@
-"""The other JSON files that the merge driver gets, and those among them that it cannot read and leaves to text."""
+"""The other JSON files that the merge driver gets, and those among them that it cannot read and
+leaves to text.
+"""
 
 import errno
 import os
@@ -47,7 +49,9 @@ def has_other_patterns(place: Repository) -> bool:
 
 
 def find_unreadable(place: Repository, env: Mapping[str, str]) -> Unreadable:
-    """Return the tracked files of the work tree that the driver gets and would leave to git's text merge."""
+    """Return the tracked files of the work tree that the driver gets and would leave to git's text
+    merge.
+    """
     if place.bare or not has_other_patterns(place):
         return Unreadable({})
     tracked = read_names(["ls-files", "-z"], place.work_tree, env=env, check=False)
@@ -63,7 +67,9 @@ def find_unreadable(place: Repository, env: Mapping[str, str]) -> Unreadable:
 
 
 def _try(path: str) -> str:
-    """Return why the driver cannot read a file; "" if it can, or if there is no such file to merge."""
+    """Return why the driver cannot read a file; "" if it can, or if there is no such file to
+    merge.
+    """
     text = ""
     try:
         text = decode(read_plain(path))
@@ -88,7 +94,9 @@ def report_unreadable(found: Unreadable) -> list[Finding]:
         names = [escape_controls(shorten(path, _LONGEST_SHOWN)) for path in paths]
         groups.append(f"{reason}: {join_some(names, _MOST_SHOWN)}")
     count = plural(sum(map(len, found.paths.values())), "file")
-    message = f"git merges {count} as text, because the driver cannot read them ({'; '.join(groups)})"
+    message = (
+        f"git merges {count} as text, because the driver cannot read them ({'; '.join(groups)})"
+    )
     if found.untried:
         message += f"; {found.untried} more were not tried"
     hint = "make them plain JSON, or leave them out of the pattern in .gitattributes"

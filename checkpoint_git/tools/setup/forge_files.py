@@ -1,4 +1,6 @@
-"""The files with which a forge's own jobs look after checkpoints: made from templates, planned, and removed again."""
+"""The files with which a forge's own jobs look after checkpoints: made from templates, planned, and
+removed again.
+"""
 
 import os
 import re
@@ -21,8 +23,9 @@ from checkpoint_git.version import __version__
 Forge = Literal["github", "gitlab"]
 FORGES: tuple[Forge, ...] = get_args(Forge)
 
-# name -> the words after `checkpoint`; a shell reads them, so what is another's comes in as a quoted variable
-# Every command in them comes from one table, so that a test can read each as the command line would.
+# name -> the words after `checkpoint`; a shell reads them, so what is another's comes in as a
+# quoted variable Every command in them comes from one table, so that a test can read each as the
+# command line would.
 COMMANDS = {
     "validate": "validate --strict",
     "doctor": (
@@ -30,7 +33,9 @@ COMMANDS = {
         "--check drift/blocker-shipped --check drift/file-missing"
     ),
     "verify": 'ci verify --base "origin/$BASE" --head HEAD',
-    "premerge": ('ci merge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" --push --retries 2'),
+    "premerge": (
+        'ci merge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" --push --retries 2'
+    ),
 }
 _CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"  # (2026-11-28)
 
@@ -54,12 +59,21 @@ PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 def forge_files(forge: Forge, base: str, version: str, source: str = "") -> dict[str, bytes]:
     """Contents by path; each ends in the stamp by which an unedited one is recognised.
 
-    source: what the jobs install, "" if that is not known: no job installs a name that anybody could take.
+    source: what the jobs install, "" if that is not known: no job installs a name that anybody
+    could take.
     """
-    values = {"BASE": base, "VERSION": version, "SOURCE": source or UNKNOWN, "CHECKOUT": _CHECKOUT, **COMMANDS}
+    values = {
+        "BASE": base,
+        "VERSION": version,
+        "SOURCE": source or UNKNOWN,
+        "CHECKOUT": _CHECKOUT,
+        **COMMANDS,
+    }
     files = {}
     for path, name in _TEMPLATES[forge].items():
-        text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], read_own(__file__, "templates", name))
+        text = re.sub(
+            r"@([A-Za-z]+)@", lambda found: values[found[1]], read_own(__file__, "templates", name)
+        )
         more = "As long as it is unedited, `checkpoint init` updates it and `checkpoint uninstall` removes it."
         first = f"# Written by `checkpoint init --ci {forge}`. {more}\n"
         files[path] = render_stamped(path, first + text, path.count("/"))
@@ -71,7 +85,11 @@ def describe_source() -> str:
     source = find_pinned_source()
     if not source:
         return "checkpoint-git is not on PyPI yet: write into CHECKPOINT_GIT of the jobs where they can install it from"
-    return f"checkpoint-git is not on PyPI yet: the jobs install {source}" if source.startswith("git+") else ""
+    return (
+        f"checkpoint-git is not on PyPI yet: the jobs install {source}"
+        if source.startswith("git+")
+        else ""
+    )
 
 
 def is_unedited(data: bytes) -> bool:
@@ -87,7 +105,9 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
     if not PLAIN_BRANCH.fullmatch(base):
         shown = escape_controls(shorten(base, 100))
         hint = "give it a name of plain letters, or write the jobs yourself: docs/forges.md"
-        raise CheckpointError(f"--ci: the default branch {shown} cannot be in a forge's list of branches", hint)
+        raise CheckpointError(
+            f"--ci: the default branch {shown} cannot be in a forge's list of branches", hint
+        )
     steps = []
     for forge in (*asked, *there):
         files = forge_files(forge, base, __version__, find_pinned_source())
@@ -105,7 +125,11 @@ def plan_forges_removal(work_tree: str) -> list[Step]:
 
 
 def _find_unedited(work_tree: str, forge: Forge) -> list[str]:
-    return [path for path in _TEMPLATES[forge] if is_unedited(read_file(os.path.join(work_tree, path)).data or b"")]
+    return [
+        path
+        for path in _TEMPLATES[forge]
+        if is_unedited(read_file(os.path.join(work_tree, path)).data or b"")
+    ]
 
 
 def _plan_file(work_tree: str, name: str, data: bytes) -> Step:

@@ -1,4 +1,6 @@
-"""The pre-commit framework: which files its hooks are for, and our entry in a .pre-commit-config.yaml."""
+"""The pre-commit framework: which files its hooks are for, and our entry in a
+.pre-commit-config.yaml.
+"""
 
 import re
 
@@ -10,9 +12,12 @@ FILE = ".pre-commit-config.yaml"
 
 
 def files_pattern() -> str:
-    """A regular expression for the paths of every protocol's files, as the framework searches for it."""
+    """A regular expression for the paths of every protocol's files, as the framework searches for
+    it.
+    """
     endings = [
-        (f"{re.escape(kind.folder)}/" if kind.folder else "") + "[^/]+".join(map(re.escape, kind.parts))
+        (f"{re.escape(kind.folder)}/" if kind.folder else "")
+        + "[^/]+".join(map(re.escape, kind.parts))
         for kind in KINDS
     ]
     return f"(^|/)({'|'.join(endings)})$"
@@ -22,12 +27,17 @@ _NEW_FILE = b"repos:\n"
 _REPOS = re.compile(rb"^repos:[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _EMPTY = re.compile(rb"^repos: \[\](?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
 _ITEM = re.compile(rb"^( *)- ")
-_OWN_ID = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*['\"]?checkpoint-validate['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_OWN_ID = re.compile(
+    rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*['\"]?checkpoint-validate['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE
+)
 
 
 def entry_body(indent: str = "") -> bytes:
-    # It starts the interpreter recorded by init first: a program with a window starts hooks with a bare PATH.
-    text = read_own(__file__, "templates", "pre-commit-entry.yaml").replace("@FILES@", files_pattern())
+    # It starts the interpreter recorded by init first: a program with a window starts hooks with a
+    # bare PATH.
+    text = read_own(__file__, "templates", "pre-commit-entry.yaml").replace(
+        "@FILES@", files_pattern()
+    )
     return "".join(f"{indent}{line}\n" for line in text.splitlines()).encode()
 
 
@@ -36,9 +46,15 @@ def has_entry(data: bytes) -> bool:
 
 
 def add_entry(data: bytes) -> bytes | None:
-    """The file with our entry first in its list of repositories; None if that list is written in no plain way."""
+    """The file with our entry first in its list of repositories; None if that list is written in no
+    plain way.
+    """
     data, emptied = _EMPTY.subn(b"repos:", data)
-    place = (0, _block_indent(data)) if find_block(data) else _find_start_of_list(data, is_empty=emptied == 1)
+    place = (
+        (0, _block_indent(data))
+        if find_block(data)
+        else _find_start_of_list(data, is_empty=emptied == 1)
+    )
     if place is None:
         return None
     at, indent = place
@@ -56,7 +72,8 @@ def remove_entry(data: bytes) -> bytes | None:
     head = _REPOS.search(after)
     if head is None or _find_first(after[head.end() :]).startswith((b" ", b"-")):
         return after
-    return after[: head.start()] + b"repos: []" + after[head.start() + len(b"repos:") :]  # as it was, or as it must be
+    # as it was, or as it must be
+    return after[: head.start()] + b"repos: []" + after[head.start() + len(b"repos:") :]
 
 
 def is_current(data: bytes) -> bool:
@@ -71,7 +88,9 @@ def _block_indent(data: bytes) -> bytes:
 
 
 def _find_start_of_list(data: bytes, *, is_empty: bool) -> tuple[int, bytes] | None:
-    """(offset of the list's first line, indentation of its items). One plain `repos:` block list, or nothing."""
+    """(offset of the list's first line, indentation of its items). One plain `repos:` block list,
+    or nothing.
+    """
     heads = list(_REPOS.finditer(data))
     if len(heads) != 1 or re.search(rb"^(?:---|\.\.\.)", data[heads[0].end() :], re.MULTILINE):
         return None
@@ -83,4 +102,7 @@ def _find_start_of_list(data: bytes, *, is_empty: bool) -> tuple[int, bytes] | N
 
 
 def _find_first(data: bytes) -> bytes:
-    return next((line for line in data.splitlines() if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    return next(
+        (line for line in data.splitlines() if line.strip() and not line.lstrip().startswith(b"#")),
+        b"",
+    )

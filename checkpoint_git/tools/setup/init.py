@@ -1,4 +1,6 @@
-"""`checkpoint init`: a repository made ready for checkpoints. Run again, it adds what is missing."""
+"""`checkpoint init`: a repository made ready for checkpoints. Run again, it adds what is
+missing.
+"""
 
 import argparse
 import compileall
@@ -39,7 +41,13 @@ from checkpoint_git.tools.setup.steps import (
     steps_data,
     write_step,
 )
-from checkpoint_git.tools.setup.survey import CONFIGURED_HOOKS, Survey, read_file, read_merge_attribute, read_survey
+from checkpoint_git.tools.setup.survey import (
+    CONFIGURED_HOOKS,
+    Survey,
+    read_file,
+    read_merge_attribute,
+    read_survey,
+)
 from checkpoint_git.tools.setup.team_schema import PATTERN, find_unaccepted, write_agreement
 
 HELP = """\
@@ -90,9 +98,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_text = "when both sides changed phase, step, status or summary: take the newer side's and keep the other's in "
     help_text += "superseded (newest), only while phase and status agree (auto, the default), or never (conflict)"
     add("--narrative", choices=get_args(driver_settings.Narrative), help=help_text)
-    add("--merge-schema", metavar="PATH", help="a JSON Schema with x-merge rules for skill_state; empty: remove it")
+    add(
+        "--merge-schema",
+        metavar="PATH",
+        help="a JSON Schema with x-merge rules for skill_state; empty: remove it",
+    )
     names = ", ".join(agents.CHOICES)
-    help_text = f"set up a coding agent: {names} (auto, or no name: every agent found here); repeatable"
+    help_text = (
+        f"set up a coding agent: {names} (auto, or no name: every agent found here); repeatable"
+    )
     add("--agent", metavar="AGENT", action="append", nargs="?", const=agents.AUTO, help=help_text)
     add(
         "--agent-guard",
@@ -105,10 +119,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --agent: take a restore point before tool calls and after turns; block nothing",
     )
     add("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
-    add("--schemas", action="store_true", help="write JSON Schemas to .checkpoints/schemas, for editors")
-    add("--ci", choices=forge_files.FORGES, action="append", help="write jobs for pull requests; repeatable")
-    add("patterns", metavar="PATTERN", nargs="*", help="other JSON files to merge; as in .gitattributes")
-    add("--schema", metavar="FILE", help="with PATTERN: a JSON Schema with x-merge rules; this clone keeps a copy")
+    add(
+        "--schemas",
+        action="store_true",
+        help="write JSON Schemas to .checkpoints/schemas, for editors",
+    )
+    add(
+        "--ci",
+        choices=forge_files.FORGES,
+        action="append",
+        help="write jobs for pull requests; repeatable",
+    )
+    add(
+        "patterns",
+        metavar="PATTERN",
+        nargs="*",
+        help="other JSON files to merge; as in .gitattributes",
+    )
+    add(
+        "--schema",
+        metavar="FILE",
+        help="with PATTERN: a JSON Schema with x-merge rules; this clone keeps a copy",
+    )
     add("--dry-run", action="store_true", help="show what would be done, and change nothing")
     add("-v", "--verbose", action="store_true", help="show every step")
 
@@ -130,9 +162,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     )
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
-        result.steps.extend(schema.add_schemas(find_or_plan_place(invocation.cwd), invocation, dry_run=args.dry_run))
+        result.steps.extend(
+            schema.add_schemas(find_or_plan_place(invocation.cwd), invocation, dry_run=args.dry_run)
+        )
     steps = steps_data(result.steps)
-    data = {"root": result.root, "work_tree": result.work_tree, "bare": result.bare, "dry_run": options.dry_run}
+    data = {
+        "root": result.root,
+        "work_tree": result.work_tree,
+        "bare": result.bare,
+        "dry_run": options.dry_run,
+    }
     lines = _describe(result, options, in_full=args.verbose or args.dry_run)
     return Outcome({**data, "steps": steps}, lines, result.findings)
 
@@ -188,7 +227,8 @@ def _plan_place(place: Place, options: Options, env: Mapping[str, str]) -> list[
 def _plan_repository(survey: Survey, options: Options, cwd: str) -> list[Step]:
     """Return the steps for a repository.
 
-    A bare one gets what a server needs: the drivers, their attributes and one hook that checks pushes.
+    A bare one gets what a server needs: the drivers, their attributes and one hook that checks
+    pushes.
     """
     copies = _plan_schema(survey, options, cwd)
     wanted = find_wanted(survey, options, cwd, copies)
@@ -202,7 +242,9 @@ def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
     _check_patterns(options)
     if repository is None:
         if options.ci:
-            raise CheckpointError("--ci: this is not a git repository", advise("first", "git", "init"))
+            raise CheckpointError(
+                "--ci: this is not a git repository", advise("first", "git", "init")
+            )
     elif repository.bare:
         _check_bare(options)
 
@@ -236,8 +278,12 @@ def _check_bare(options: Options) -> None:
         raise CheckpointError(message, "run it in a clone")
 
 
-def find_wanted(survey: Survey, options: Options, cwd: str, copies: Sequence[Step] = ()) -> plan.Wanted:
-    """Where the options say nothing, an earlier init's choices stay. copies: of the schema of other JSON files."""
+def find_wanted(
+    survey: Survey, options: Options, cwd: str, copies: Sequence[Step] = ()
+) -> plan.Wanted:
+    """Where the options say nothing, an earlier init's choices stay. copies: of the schema of other
+    JSON files.
+    """
     installed = driver_settings.read_driver_command(survey.settings.get(driver_settings.DRIVER, ""))
     earlier = installed.choices if installed else driver_settings.Choices()
     own_schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)
@@ -252,7 +298,9 @@ def find_wanted(survey: Survey, options: Options, cwd: str, copies: Sequence[Ste
 
 
 def _find_agreement(survey: Survey, options: Options, cwd: str) -> str:
-    """Return what .gitattributes is to say of the schema; "" for one that is not in the work tree."""
+    """Return what .gitattributes is to say of the schema; "" for one that is not in the work
+    tree.
+    """
     path = os.path.realpath(os.path.join(cwd, os.path.expanduser(options.json_schema or "")))
     top = os.path.realpath(survey.place.work_tree)
     data = read_file(path).data
@@ -276,7 +324,8 @@ def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[Step]:
 
 
 def _check_schema(path: str, cwd: str) -> str:
-    # The schema's absolute path. A branch could change a file in a work tree, and with it how it is merged
+    # The schema's absolute path. A branch could change a file in a work tree, and with it how it is
+    # merged
     if not path:
         return ""
     full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
@@ -285,22 +334,33 @@ def _check_schema(path: str, cwd: str) -> str:
 
     read_schema("--merge-schema", full, load_merge_schema(".checkpoints/x.checkpoint.json"))
     if find_repository(os.path.dirname(full)):
-        message = f"--merge-schema: {full} is in a work tree, where a branch can change how it is merged"
-        raise CheckpointError(message, "put the schema outside any repository, such as in ~/.config/checkpoint")
+        message = (
+            f"--merge-schema: {full} is in a work tree, where a branch can change how it is merged"
+        )
+        raise CheckpointError(
+            message, "put the schema outside any repository, such as in ~/.config/checkpoint"
+        )
     return full
 
 
 def _find_interpreter() -> str:
-    # The running interpreter by its most lasting name: "python3" may be another one after an upgrade
+    # The running interpreter by its most lasting name: "python3" may be another one after an
+    # upgrade
     if not sys.executable:
-        raise CheckpointError("this Python does not know its own path", "start checkpoint with an ordinary Python")
+        raise CheckpointError(
+            "this Python does not know its own path", "start checkpoint with an ordinary Python"
+        )
     path = os.path.abspath(sys.executable)
-    exact = os.path.join(os.path.dirname(path), f"python{sys.version_info.major}.{sys.version_info.minor}")
+    exact = os.path.join(
+        os.path.dirname(path), f"python{sys.version_info.major}.{sys.version_info.minor}"
+    )
     return exact if os.path.exists(exact) and os.path.samefile(exact, path) else path
 
 
 def _check_start(env: Mapping[str, str]) -> None:
-    """Raise CheckpointError if git's hooks could start neither this package by its path nor `checkpoint` on PATH."""
+    """Raise CheckpointError if git's hooks could start neither this package by its path nor
+    `checkpoint` on PATH.
+    """
     trouble = find_start_trouble(_find_interpreter(), PACKAGE)
     if trouble and not starts_on_path(env):
         message = f"git's hooks cannot start checkpoint-git: {trouble}"
@@ -320,9 +380,15 @@ _REPAIRS = {
 }
 
 
-def plan_repairs(root: str, codes: Set[str], env: Mapping[str, str]) -> tuple[list[Step], Repository | None]:
-    """The steps of init that fix findings of these codes; nobody else's settings, lines or hooks are taken over."""
-    parts = dict.fromkeys(part for code, parts in _REPAIRS.items() if code in codes for part in parts)
+def plan_repairs(
+    root: str, codes: Set[str], env: Mapping[str, str]
+) -> tuple[list[Step], Repository | None]:
+    """The steps of init that fix findings of these codes; nobody else's settings, lines or hooks
+    are taken over.
+    """
+    parts = dict.fromkeys(
+        part for code, parts in _REPAIRS.items() if code in codes for part in parts
+    )
     repository = read_repository(root, env) if parts else None
     if repository is None:
         return [], None
@@ -333,20 +399,30 @@ def plan_repairs(root: str, codes: Set[str], env: Mapping[str, str]) -> tuple[li
     return [step for step in steps if step.change is not None], repository
 
 
-def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options: Options) -> list[Finding]:
+def _check_result(
+    survey: Survey, place: Place, env: Mapping[str, str], options: Options
+) -> list[Finding]:
     findings = list[Finding]()
     if survey.ignored:
         path, line, pattern = (*survey.ignored.split(":", 2), "", "")[:3]
         message = f"the pattern{pattern} keeps .checkpoints out of git, so checkpoints do not survive this clone"
         hint: AnyHint = "remove the pattern: this folder should be committed"
         number = int(line) if line.isdecimal() else 0
-        findings.append(Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint))
-    answer = attributes.DRIVER if options.dry_run else read_merge_attribute(place.root, clean_env(env))
+        findings.append(
+            Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint)
+        )
+    answer = (
+        attributes.DRIVER if options.dry_run else read_merge_attribute(place.root, clean_env(env))
+    )
     if answer not in (attributes.DRIVER, attributes.OTHER_DRIVER):
-        message = f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
+        message = (
+            f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
+        )
         look = ("git", "check-attr", "--all", ".checkpoints/x.checkpoint.json")
         hint = join_hints("remove the line that overrides it", advise("to see it", *look))
-        findings.append(Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint))
+        findings.append(
+            Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint)
+        )
     if not options.dry_run:
         settings = read_all_settings(survey.place.work_tree, clean_env(env))
         findings += [one._replace(level="note") for one in find_unaccepted(survey.place, settings)]
@@ -363,7 +439,11 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
 
 
 def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Line]:
-    shown = result.steps if in_full else [step for step in result.steps if step.deed in ("skip", "advise")]
+    shown = (
+        result.steps
+        if in_full
+        else [step for step in result.steps if step.deed in ("skip", "advise")]
+    )
     shared = [step.what for step in result.steps if step.change and not PRIVATE.match(step.what)]
     is_done = not any(step.change for step in result.steps)
     own = [] if result.work_tree is None and not result.bare else ["this clone (.git)"]
@@ -371,7 +451,11 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
     lines = [] if in_full else [Line(done, "good")]
     lines += describe_steps(shown, dry_run=options.dry_run)
     if result.bare:
-        lines.append(Line("This is a bare repository: it merges and checks what is pushed to it, and has no files."))
+        lines.append(
+            Line(
+                "This is a bare repository: it merges and checks what is pushed to it, and has no files."
+            )
+        )
     elif result.work_tree is None:
         text = "this is not a git repository: no merge driver, no hooks; run `git init`, then this again"
         lines.append(Line(text, "warn"))

@@ -1,4 +1,6 @@
-"""The plans of init and uninstall: from what is there to the steps that are missing, or that remove what is ours."""
+"""The plans of init and uninstall: from what is there to the steps that are missing, or that remove
+what is ours.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -28,7 +30,8 @@ from checkpoint_git.tools.setup.steps import (
 from checkpoint_git.tools.setup.survey import FileState, Survey
 
 README = "README.md"  # in .checkpoints
-HookChoice = Literal["auto", "native", "config", "pre-commit", "none", "update"]  # update: of a bare repository
+# update: of a bare repository
+HookChoice = Literal["auto", "native", "config", "pre-commit", "none", "update"]
 
 _SHOWN = 72  # characters of a setting in the report
 _TRACKED = "part of the work tree: commit it so that others get it too"
@@ -43,12 +46,17 @@ class Wanted(NamedTuple):
     hooks: HookChoice = "auto"
     adopt: bool = False  # take over files that another checkpoint merge driver handles now
     others: tuple[str, ...] = ()  # patterns of JSON files that are not checkpoints
-    others_driver: str = attributes.DRIVER  # of those, here; other clones have the one without a schema
+    # of those, here; other clones have the one without a schema
+    others_driver: str = attributes.DRIVER
     agreed: str = ""  # the schema of those as .gitattributes names it, for other clones to accept
 
 
 def plan_uninstall(survey: Survey) -> list[Step]:
-    steps = [step for hook in (*survey.hooks, *survey.left_hooks) for step in _plan_hook_removal(survey, hook)]
+    steps = [
+        step
+        for hook in (*survey.hooks, *survey.left_hooks)
+        for step in _plan_hook_removal(survey, hook)
+    ]
     if has_block(survey.framework.data or b""):
         path, after = survey.framework.path, framework.remove_entry(survey.framework.data or b"")
         steps.append(removal_step(framework.FILE, path, after))
@@ -59,7 +67,9 @@ def plan_uninstall(survey: Survey) -> list[Step]:
 
 
 def plan_leftovers(repository: Repository) -> list[Step]:
-    """Return the steps that remove what earlier versions cached in the git directories of this work tree."""
+    """Return the steps that remove what earlier versions cached in the git directories of this work
+    tree.
+    """
     return [
         Step(
             "remove",
@@ -102,26 +112,42 @@ def _plan_setting(survey: Survey, key: str, value: str) -> Step:
     present = survey.settings.get(key)
     if present == value:
         return Step("keep", key)
-    return Step("add" if present is None else "update", key, shorten(value, _SHOWN), WriteSetting(key, value))
+    return Step(
+        "add" if present is None else "update",
+        key,
+        shorten(value, _SHOWN),
+        WriteSetting(key, value),
+    )
 
 
 def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
-    # git reads .gitattributes from the side that is checked out: on a branch older than our lines it would never start
-    # the driver (measured). info/attributes counts on every branch and in every linked worktree.
+    # git reads .gitattributes from the side that is checked out: on a branch older than our lines
+    # it would never start the driver (measured). info/attributes counts on every branch and in
+    # every linked worktree.
     files = _attribute_files(survey)
     lines = ((label, attributes.find_other_driver(state.data or b"")) for label, state in files)
     named = [f"{label}:{number}" for label, numbers in lines for number in numbers]
     if (named or survey.merge_attribute == attributes.OTHER_DRIVER) and not wanted.adopt:
         where = ", ".join(named) or "an attributes file"
         text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours is not used"
-        return [Step("skip", files[0][0], text, hint=advise("to replace it", "checkpoint", "init", "--adopt"))]
+        return [
+            Step(
+                "skip",
+                files[0][0],
+                text,
+                hint=advise("to replace it", "checkpoint", "init", "--adopt"),
+            )
+        ]
     steps = []
     for label, state in files:
         others = dict.fromkeys(wanted.others, wanted.others_driver)
         if label == attributes.FILE:
             known = attributes.find_others(state.data or b"")
             shared = f"{attributes.DRIVER} {wanted.agreed}" if wanted.agreed else ""
-            others = {pattern: shared or known.get(pattern, attributes.DRIVER) for pattern in wanted.others}
+            others = {
+                pattern: shared or known.get(pattern, attributes.DRIVER)
+                for pattern in wanted.others
+            }
         steps.append(_plan_attributes_file(label, state, others))
     return steps
 
@@ -132,16 +158,24 @@ def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:
 
 
 def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str]) -> Step:
-    lines = "; ".join([*attributes.attribute_lines(), *(f"{name} merge={driver}" for name, driver in others.items())])
+    lines = "; ".join(
+        [
+            *attributes.attribute_lines(),
+            *(f"{name} merge={driver}" for name, driver in others.items()),
+        ]
+    )
     if state.blocked:
         return Step("skip", label, f"{state.blocked}; add to it: {lines}")
     data = state.lost if state.data is None else state.data
     try:
         if data is None:
-            after = attributes.add_attributes(None, ("new folder",) if state.missing_folders else (), others)
+            after = attributes.add_attributes(
+                None, ("new folder",) if state.missing_folders else (), others
+            )
         else:
             after = attributes.adopt_lines(data)
-            if others or has_block(data) or not attributes.has_attributes(data):  # else they were written by hand
+            # else they were written by hand
+            if others or has_block(data) or not attributes.has_attributes(data):
                 after = attributes.add_attributes(after, others=others)
     except CheckpointError as error:
         return Step("skip", label, f"{error.message}: {error.hint}")
@@ -159,8 +193,8 @@ def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
     return [] if after == state.data else [removal_step(label, state.path, after, folders=folders)]
 
 
-# No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had eleven
-# failing tests pushed.
+# No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had
+# eleven failing tests pushed.
 def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
     """Return the steps for hooks, or advice if hooks belong to another tool."""
     choice = _find_hook_choice(survey, wanted.hooks)
@@ -190,7 +224,10 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         return steps + _advise_hooks(survey, names)
 
     for hook in survey.hooks:
-        if wanted.hooks != "auto" and f"{settings.HOOK_SECTION}{hook.name}.command" in survey.settings:
+        if (
+            wanted.hooks != "auto"
+            and f"{settings.HOOK_SECTION}{hook.name}.command" in survey.settings
+        ):
             hook = hook._replace(calls_us=False)  # those settings go now
         if hook.name in names:
             steps.append(_plan_hook(survey, hook))
@@ -256,7 +293,11 @@ def find_server_hook(survey: Survey, choice: HookChoice) -> str:
     if choice == "pre-commit":
         hint = "--hooks native (pre-receive), update or none"
         raise CheckpointError("the pre-commit framework has no place in a bare repository", hint)
-    there = [hook.name for hook in survey.hooks if hook.state not in ("missing", "foreign", "damaged", "moved")]
+    there = [
+        hook.name
+        for hook in survey.hooks
+        if hook.state not in ("missing", "foreign", "damaged", "moved")
+    ]
     if choice == "auto" and there:
         return there[0]
     return "update" if choice == "update" else SERVER_HOOKS[0]
@@ -308,7 +349,11 @@ def _explain_hook(survey: Survey, hook: HookFile) -> str:
 
 
 def _offer(survey: Survey) -> str:
-    return "; or without hook files: checkpoint init --hooks config" if survey.has_configured_hooks else ""
+    return (
+        "; or without hook files: checkpoint init --hooks config"
+        if survey.has_configured_hooks
+        else ""
+    )
 
 
 def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[Step]:
@@ -317,7 +362,9 @@ def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[St
         label = shown_path(survey, path)
         if has_block(data):
             folders = int(has_new_folder(data))
-            steps.append(removal_step(label, path, hook_files.take_out_of(data), why, folders=folders))
+            steps.append(
+                removal_step(label, path, hook_files.take_out_of(data), why, folders=folders)
+            )
         elif b"checkpoint-git" in data and is_damaged(data):
             steps.append(Step("skip", label, _DAMAGED))
     return steps
@@ -326,15 +373,28 @@ def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[St
 def _plan_framework_entry(state: FileState) -> Step:
     entry = " / ".join(framework.entry_body().decode().splitlines())
     if state.blocked or is_damaged(state.data or b""):
-        return Step("advise", framework.FILE, f"{state.blocked or 'our marks are damaged'}; add to its repos: {entry}")
+        return Step(
+            "advise",
+            framework.FILE,
+            f"{state.blocked or 'our marks are damaged'}; add to its repos: {entry}",
+        )
     if state.data is None:
         return Step("add", framework.FILE, _TRACKED, WriteFile(state.path, framework.new_file()))
     if framework.has_entry(state.data) and framework.is_current(state.data):
         return Step("keep", framework.FILE)
     after = framework.add_entry(state.data)
     if after is None:
-        return Step("advise", framework.FILE, f"its list of repos is written in a way we do not edit; add: {entry}")
-    return Step("update", framework.FILE, f"a hook checkpoint-validate; {_TRACKED}", WriteFile(state.path, after))
+        return Step(
+            "advise",
+            framework.FILE,
+            f"its list of repos is written in a way we do not edit; add: {entry}",
+        )
+    return Step(
+        "update",
+        framework.FILE,
+        f"a hook checkpoint-validate; {_TRACKED}",
+        WriteFile(state.path, after),
+    )
 
 
 def shown_path(survey: Survey, path: str) -> str:

@@ -1,4 +1,6 @@
-"""`checkpoint schema`, and the JSON Schemas of our files beside the checkpoints, as `init --schemas` writes them."""
+"""`checkpoint schema`, and the JSON Schemas of our files beside the checkpoints, as `init
+--schemas` writes them.
+"""
 
 import argparse
 import hashlib
@@ -15,7 +17,14 @@ from checkpoint_git.disk.discover import Place, find_link
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import KINDS
-from checkpoint_git.tools.setup.steps import Deed, RemoveFile, Step, apply_steps, leave_hidden, write_step
+from checkpoint_git.tools.setup.steps import (
+    Deed,
+    RemoveFile,
+    Step,
+    apply_steps,
+    leave_hidden,
+    write_step,
+)
 from checkpoint_git.tools.setup.survey import read_file
 
 HELP = """\
@@ -38,11 +47,15 @@ _COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to d
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="KIND", nargs="?", help="the kind of file; default: list them all")
+    parser.add_argument(
+        "name", metavar="KIND", nargs="?", help="the kind of file; default: list them all"
+    )
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    """The verb. What it prints is for a file, so it is the same in every format; only the list knows --json."""
+    """The verb. What it prints is for a file, so it is the same in every format; only the list
+    knows --json.
+    """
     if args.name == _META_SCHEMA:
         return Answer([read_own(merge.__file__, "x_merge_schema.json")], 0)
     schemas = list_schemas()
@@ -52,9 +65,13 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
             names = ", ".join([*(one.name for one in schemas), _META_SCHEMA])
             raise CheckpointError(f"unknown schema {args.name!a}", f"there are: {names}")
         return _document(found[0])
-    rows = [{"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas]
+    rows = [
+        {"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas
+    ]
     if args.format == "json":
-        return _document({"schema_version": 1, "command": "schema", "schemas": rows, "findings": []})
+        return _document(
+            {"schema_version": 1, "command": "schema", "schemas": rows, "findings": []}
+        )
     return Answer([f"{row['name']}: {row['files']}\n" for row in rows], 0)
 
 
@@ -73,7 +90,10 @@ class Exported(NamedTuple):
 
 
 def list_schemas() -> list[Exported]:
-    return [Exported(kind.name, kind.pattern, _export(open_room(kind.name).schema.document)) for kind in KINDS]
+    return [
+        Exported(kind.name, kind.pattern, _export(open_room(kind.name).schema.document))
+        for kind in KINDS
+    ]
 
 
 def _export(schema: Any) -> Any:
@@ -86,7 +106,10 @@ def _export(schema: Any) -> Any:
 def write_text(document: dict[str, Any]) -> str:
     # It says who wrote it and whether it is still as it was written
     head = {key: document[key] for key in ("$schema", "$id") if key in document}
-    return json.dumps({**head, "$comment": _sign(document), **document}, indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({**head, "$comment": _sign(document), **document}, indent=2, ensure_ascii=False)
+        + "\n"
+    )
 
 
 def _sign(document: Any) -> str:
@@ -105,15 +128,23 @@ def is_own_text(data: bytes) -> bool:
 def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[Step]:
     steps = [_plan_file(place, schema) for schema in list_schemas()]
     steps = leave_hidden(steps, place.work_tree, invocation.env) if place.work_tree else steps
-    is_there = os.path.isdir(place.directory)  # not before the first init, and a sparse checkout can leave it out
+    # not before the first init, and a sparse checkout can leave it out
+    is_there = os.path.isdir(place.directory)
     if not dry_run:
         apply_steps(steps, None)
-    return steps + (_name_schemas(place, invocation.now, "add", dry_run=dry_run) if is_there else [])
+    return steps + (
+        _name_schemas(place, invocation.now, "add", dry_run=dry_run) if is_there else []
+    )
 
 
 def _name_schemas(place: Place, now: int, deed: Deed, *, dry_run: bool) -> list[Step]:
-    named = (name(place, now, wanted=deed == "add", dry_run=dry_run) for name in find_hooks("name_schemas"))
-    return [Step(deed, os.path.relpath(path, place.top), "$schema") for paths in named for path in paths]
+    named = (
+        name(place, now, wanted=deed == "add", dry_run=dry_run)
+        for name in find_hooks("name_schemas")
+    )
+    return [
+        Step(deed, os.path.relpath(path, place.top), "$schema") for paths in named for path in paths
+    ]
 
 
 def _plan_file(place: Place, schema: Exported) -> Step:
@@ -130,7 +161,10 @@ def _plan_file(place: Place, schema: Exported) -> Step:
 def remove_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
     paths = [os.path.join(place.directory, FOLDER, schema.file) for schema in list_schemas()]
     own = [path for path in paths if is_own_text(read_file(path).data or b"")]
-    steps = [Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)) for path in own]
+    steps = [
+        Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1))
+        for path in own
+    ]
     named = _name_schemas(place, now, "remove", dry_run=dry_run)
     if not dry_run:
         apply_steps(steps, None)

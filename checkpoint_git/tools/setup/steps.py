@@ -1,4 +1,6 @@
-"""What init and uninstall do, as values: a step describes itself and may carry one change; and the changes, applied."""
+"""What init and uninstall do, as values: a step describes itself and may carry one change; and the
+changes, applied.
+"""
 
 import os
 import re
@@ -8,7 +10,14 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.hint import AnyHint, command, commands_of, write_plain
 from checkpoint_git.core.outcome import Line, Style
-from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, remove_stray_files, reporting, write_file
+from checkpoint_git.disk.atomic import (
+    create_file,
+    make_folder,
+    remove_file,
+    remove_stray_files,
+    reporting,
+    write_file,
+)
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.lock import hold_passing_lock
 from checkpoint_git.disk.read import read_if_there
@@ -61,7 +70,9 @@ def write_step(what: str, path: str, before: bytes | None, after: bytes, text: s
     return Step("update" if before is not None else "add", what, text, WriteFile(path, after))
 
 
-def removal_step(what: str, path: str, after: bytes | None, text: str = "", *, folders: int = 0) -> Step:
+def removal_step(
+    what: str, path: str, after: bytes | None, text: str = "", *, folders: int = 0
+) -> Step:
     """The step that removes what is ours from a file. after: what is left of it. text: why."""
     if after is None:
         return Step("remove", what, text, RemoveFile(path, folders))
@@ -69,14 +80,23 @@ def removal_step(what: str, path: str, after: bytes | None, text: str = "", *, f
 
 
 def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> list[Step]:
-    # The steps without new files where git tracks one that is not checked out: those would take its place
+    # The steps without new files where git tracks one that is not checked out: those would take its
+    # place
     new = [step.change.path for step in steps if isinstance(step.change, WriteFile)]
     real = os.path.realpath(top)
-    paths = {path: relative_path(os.path.realpath(path), real) for path in new if not os.path.lexists(path)}
+    paths = {
+        path: relative_path(os.path.realpath(path), real)
+        for path in new
+        if not os.path.lexists(path)
+    }
     if not paths:
         return list(steps)
     words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *paths.values()]
-    hidden = {name[2:] for name in read_names(words, top, env=clean_env(env), check=False) if name.startswith("S ")}
+    hidden = {
+        name[2:]
+        for name in read_names(words, top, env=clean_env(env), check=False)
+        if name.startswith("S ")
+    }
 
     def leave(step: Step) -> Step:
         name = paths.get(step.change.path) if isinstance(step.change, WriteFile) else None
@@ -98,7 +118,8 @@ _WORDS: dict[Deed, tuple[str, str, Style]] = {
 }
 
 
-PRIVATE = re.compile(r"\.git/|(checkpoint|diff|hook|merge|mergetool)\.(?!json\b)")  # of this clone alone
+# of this clone alone
+PRIVATE = re.compile(r"\.git/|(checkpoint|diff|hook|merge|mergetool)\.(?!json\b)")
 
 
 def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
@@ -122,36 +143,49 @@ def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
     return rows
 
 
-_LOCK = "checkpoint-setup.lock"  # in the git directory that all work trees share, as the configuration is
+# in the git directory that all work trees share, as the configuration is
+_LOCK = "checkpoint-setup.lock"
 JOURNAL = "checkpoint-setup.journal"  # in a work tree's own git directory
 _OURS, _THEIRS = "+", "="  # a folder that goes when it is empty; one that stays
 
 
-# One set-up of a repository runs at a time, and nothing is left of one that was killed: no empty folder, no half a
-# file.
+# One set-up of a repository runs at a time, and nothing is left of one that was killed: no empty
+# folder, no half a file.
 @contextmanager
 def setup_lock(repository: Repository | None) -> Iterator[None]:
     # After clearing what a killed one left there
     if repository is None or not os.access(repository.common_dir, os.W_OK):
         yield
         return
-    # Sessions of several agents start at once, and each may run init: the steps of two must not mix.
+    # Sessions of several agents start at once, and each may run init: the steps of two must not
+    # mix.
     with hold_passing_lock(os.path.join(repository.common_dir, _LOCK)):
         path = os.path.join(repository.git_dir, JOURNAL)
         remove_stray_files(repository.git_dir)
-        left = filter(None, os.fsdecode(read_if_there(path) or b"").split("\0"))
-        clear_folders([each[0] + os.path.normpath(os.path.join(repository.work_tree, each[1:])) for each in left])
+        clear_folders(list_left(path, repository.work_tree))
         remove_quietly(path)
         yield
 
 
+def list_left(journal: str, work_tree: str) -> list[str]:
+    """Return the folders of a journal, as clear_folders takes them; [] if there is no journal."""
+    folders = []
+    for name in os.fsdecode(read_if_there(journal) or b"").split("\0"):
+        if name:
+            folders.append(name[0] + os.path.normpath(os.path.join(work_tree, name[1:])))
+    return folders
+
+
 def apply_steps(steps: Sequence[Step], repository: Repository | None) -> None:
     """repository: None outside git, where no step changes a setting."""
-    # The folders that steps make or empty are in the journal for as long as it takes: a kill leaves them to clear.
+    # The folders that steps make or empty are in the journal for as long as it takes: a kill leaves
+    # them to clear.
     folders = find_folders(steps)
     journal = os.path.join(repository.git_dir, JOURNAL) if repository and folders else ""
     if repository and journal:
-        relative = (f"{folder[0]}{os.path.relpath(folder[1:], repository.work_tree)}" for folder in folders)
+        relative = (
+            f"{folder[0]}{os.path.relpath(folder[1:], repository.work_tree)}" for folder in folders
+        )
         write_file(journal, os.fsencode("\0".join(relative)))
     try:
         for step in steps:

@@ -1,4 +1,6 @@
-"""What is in a repository before init, uninstall or the doctor decide anything: files, settings, answers of git."""
+"""What is in a repository before init, uninstall or the doctor decide anything: files, settings,
+answers of git.
+"""
 
 import os
 import re
@@ -73,7 +75,9 @@ def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Su
         settings=read_settings(place),
         attributes=nothing if place.bare else _read_attributes_file(place, own),
         info=read_file(os.path.join(place.common_dir, "info", "attributes")),
-        framework=nothing if place.bare else read_file(os.path.join(place.work_tree, framework.FILE)),
+        framework=nothing
+        if place.bare
+        else read_file(os.path.join(place.work_tree, framework.FILE)),
         folder=folder,
         shims=shims,
         hooks=_mark_called(hooks, place, read_all_settings(place.work_tree, own), shims),
@@ -107,7 +111,9 @@ def _read_attributes_file(place: Repository, env: Mapping[str, str]) -> FileStat
     index = read_blob(place.work_tree, f":{attributes.FILE}", env)
     if index is not None:
         return state._replace(lost=index)
-    unmerged = run_git(["ls-files", "--", attributes.FILE], place.work_tree, env=env, check=False).out
+    unmerged = run_git(
+        ["ls-files", "--", attributes.FILE], place.work_tree, env=env, check=False
+    ).out
     return state._replace(blocked="git tracks it, but it is not checked out" if unmerged else "")
 
 
@@ -125,16 +131,27 @@ def read_hooks_folder(place: Repository) -> HooksFolder:
         return HooksFolder("", "nowhere", False)
     above, name = os.path.split(os.path.normpath(path))
     if name == _HUSKY_STUBS and os.path.basename(above) == _HUSKY:
-        path = above  # husky 9 keeps generated stubs in .husky/_ and runs the scripts above it: those may be changed
+        # husky 9 keeps generated stubs in .husky/_ and runs the scripts above it: those may be
+        # changed
+        path = above
     real = os.path.realpath(path) + os.sep
-    walls: tuple[tuple[str, HooksPlace], ...] = ((place.common_dir, "repository"), (place.work_tree, "work tree"))
+    walls: tuple[tuple[str, HooksPlace], ...] = (
+        (place.common_dir, "repository"),
+        (place.work_tree, "work tree"),
+    )
     inside = (owner for wall, owner in walls if real.startswith(os.path.realpath(wall) + os.sep))
     return HooksFolder(path, next(inside, "outside"), os.path.isdir(path))
 
 
-def read_hooks(folder: str, names: Sequence[str], shims: Mapping[str, bytes]) -> tuple[HookFile, ...]:
-    started_by_stub = os.path.basename(folder) == _HUSKY and os.path.exists(os.path.join(folder, _HUSKY_STUBS, "h"))
-    hooks = [_read_hook(name, os.path.join(folder, name), started_by_stub) for name in names if folder]
+def read_hooks(
+    folder: str, names: Sequence[str], shims: Mapping[str, bytes]
+) -> tuple[HookFile, ...]:
+    started_by_stub = os.path.basename(folder) == _HUSKY and os.path.exists(
+        os.path.join(folder, _HUSKY_STUBS, "h")
+    )
+    hooks = [
+        _read_hook(name, os.path.join(folder, name), started_by_stub) for name in names if folder
+    ]
     return tuple(hook._replace(state=find_state(hook, shims[hook.name])) for hook in hooks)
 
 
@@ -152,13 +169,20 @@ def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
         blocked=file.blocked,
         runs=started_by_stub or os.access(path, os.X_OK),
         legacy=read_file(f"{path}.legacy").data,
-        has_interpreter=started_by_stub or not interpreter.startswith("/") or os.access(interpreter, os.X_OK),
-        calls_us=os.access(path, os.X_OK) and isinstance(content, bytes) and b"checkpoint hook " in content,
+        has_interpreter=started_by_stub
+        or not interpreter.startswith("/")
+        or os.access(interpreter, os.X_OK),
+        calls_us=os.access(path, os.X_OK)
+        and isinstance(content, bytes)
+        and b"checkpoint hook " in content,
     )
 
 
 def _mark_called(
-    hooks: tuple[HookFile, ...], place: Repository, settings: Mapping[str, str], shims: Mapping[str, bytes]
+    hooks: tuple[HookFile, ...],
+    place: Repository,
+    settings: Mapping[str, str],
+    shims: Mapping[str, bytes],
 ) -> tuple[HookFile, ...]:
     """Return the hooks, those marked that call us by lefthook's configuration, or by git's own."""
     configured = _read_configured_calls(place, settings, shims)
@@ -172,8 +196,11 @@ def _mark_called(
     return tuple(marked)
 
 
-def _read_configured_calls(place: Repository, settings: Mapping[str, str], shims: Mapping[str, bytes]) -> str:
-    """Return the commands of the hooks in git's configuration that run, "" if git is too old for any.
+def _read_configured_calls(
+    place: Repository, settings: Mapping[str, str], shims: Mapping[str, bytes]
+) -> str:
+    """Return the commands of the hooks in git's configuration that run, "" if git is too old for
+    any.
 
     One of ours counts only if it is there as init writes it now; one written by hand always does.
     """
@@ -205,7 +232,8 @@ def _read_lefthook_jobs(place: Repository) -> bytes:
 
 class Installation(NamedTuple):
     settings: Mapping[str, str] = {}  # those in force, of any scope
-    gone: frozenset[str] = frozenset()  # what they start or load, and is not there or cannot be run: paths
+    # what they start or load, and is not there or cannot be run: paths
+    gone: frozenset[str] = frozenset()
     attributes: frozenset[AttributesPlace] = frozenset()  # where all our lines are
     merge_attribute: str = ""  # what git answers for a checkpoint
     folder: HooksFolder = HooksFolder("", "repository", False)
@@ -227,7 +255,9 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
     own, survey = clean_env(env), read_survey(place, env)
     hooks = survey.hooks
     if place.bare:  # one of a server's hooks is enough, and it has no files
-        hooks = tuple(hook for hook in hooks if hook.state not in ("missing", "foreign")) or hooks[:1]
+        hooks = (
+            tuple(hook for hook in hooks if hook.state not in ("missing", "foreign")) or hooks[:1]
+        )
         found: set[AttributesPlace] = {"work tree", "HEAD"}
     else:
         head = read_blob(place.work_tree, f"HEAD:{attributes.FILE}", own) or b""
@@ -266,5 +296,7 @@ def _choose_in_force(place: Repository, state: FileState, env: Mapping[str, str]
     if state.lost is None:
         return state.data or b""
     # of a file that a sparse checkout leaves out git reads what the index has
-    listed = run_git(["ls-files", "-t", "--", attributes.FILE], place.work_tree, env=env, check=False).out
+    listed = run_git(
+        ["ls-files", "-t", "--", attributes.FILE], place.work_tree, env=env, check=False
+    ).out
     return state.lost if listed.startswith(b"S ") else b""

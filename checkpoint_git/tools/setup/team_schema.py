@@ -1,4 +1,6 @@
-"""The schema that a team agrees on: a tracked file, named in .gitattributes by its digest, accepted by each clone."""
+"""The schema that a team agrees on: a tracked file, named in .gitattributes by its digest, accepted
+by each clone.
+"""
 
 import os
 import re
@@ -30,9 +32,11 @@ class Agreement(NamedTuple):
 
 
 def write_agreement(data: bytes, path: str) -> str:
-    """Return what .gitattributes has of a schema. Raises CheckpointError for a path that no line can hold.
+    """Return what .gitattributes has of a schema. Raises CheckpointError for a path that no line
+    can hold.
 
-    The value of an attribute ends at a space: what git would misread is written as in an address, "%20".
+    The value of an attribute ends at a space: what git would misread is written as in an address,
+    "%20".
     """
     if not _is_inside(path):
         message = f"--schema: the path of the schema has control characters: {quote_word(path)}"
@@ -42,7 +46,9 @@ def write_agreement(data: bytes, path: str) -> str:
 
 
 def read_agreements(data: bytes) -> Iterator[Agreement]:
-    """Yield those of a .gitattributes. A branch wrote them: a path that leads out of the work tree is left out."""
+    """Yield those of a .gitattributes. A branch wrote them: a path that leads out of the work tree
+    is left out.
+    """
     for pattern, value in attributes.find_others(data).items():
         found = _AGREED.fullmatch(value)
         if found and PATTERN.fullmatch(pattern):
@@ -56,7 +62,9 @@ def _is_inside(path: str) -> bool:
 
 
 def find_unaccepted(place: Repository, settings: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each schema that the team agreed on and that this clone does not merge by."""
+    """Yield a finding for each schema that the team agreed on and that this clone does not merge
+    by.
+    """
     if place.bare:
         return
     shared = read_content(os.path.join(place.work_tree, attributes.FILE), place.work_tree)
@@ -78,8 +86,12 @@ def find_unaccepted(place: Repository, settings: Mapping[str, str]) -> Iterator[
 
 
 def _describe(agreed: Agreement, accepted: str, present: str) -> str:
-    """Return what is wrong, "" for nothing. accepted, present: digests of this clone's copy and of the file."""
-    pattern, path = [escape_controls(shorten(text, _LONGEST_SHOWN)) for text in (agreed.pattern, agreed.path)]
+    """Return what is wrong, "" for nothing. accepted, present: digests of this clone's copy and of
+    the file.
+    """
+    pattern, path = [
+        escape_controls(shorten(text, _LONGEST_SHOWN)) for text in (agreed.pattern, agreed.path)
+    ]
     used = "the schema that it accepted" if accepted else "their structure"
     if present != agreed.digest:
         state = "has changed since the team agreed on it" if present else "is missing"

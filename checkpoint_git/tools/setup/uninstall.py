@@ -37,7 +37,9 @@ examples:
 
 # Locks between writers: in a git directory, or in .checkpoints outside git.
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", "checkpoint-sync.lock", ".lock")
-_OWN_FOLDER = "checkpoint"  # in a git directory: caches, made again when they are next needed, and backups
+_OWN_FOLDER = (
+    "checkpoint"  # in a git directory: caches, made again when they are next needed, and backups
+)
 _BACKUPS = "backups"  # in it
 
 
@@ -47,13 +49,17 @@ class UninstallResult(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="print what would be removed, and change nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print what would be removed, and change nothing"
+    )
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     # Schemas go first, while the folder around them is still there
     place = _read_place(invocation.cwd)
-    schema_steps = schema.remove_schemas(place, invocation.now, dry_run=args.dry_run) if place else []
+    schema_steps = (
+        schema.remove_schemas(place, invocation.now, dry_run=args.dry_run) if place else []
+    )
     result = uninstall(invocation.cwd, invocation.env, dry_run=args.dry_run)
     steps = [*schema_steps, *result.steps]
     data = {"work_tree": result.work_tree, "dry_run": args.dry_run, "steps": steps_data(steps)}
@@ -69,10 +75,15 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
         if repository and survey:
             steps += [*plan_uninstall(survey), *_plan_git_dirs(repository)]
             if not repository.bare:
-                steps += [*_plan_exclusion(repository, env), *plan_forges_removal(repository.work_tree)]
+                steps += [
+                    *_plan_exclusion(repository, env),
+                    *plan_forges_removal(repository.work_tree),
+                ]
         if not dry_run:
             apply_steps(steps, repository)
-    return UninstallResult(repository.work_tree if repository and not repository.bare else None, steps)
+    return UninstallResult(
+        repository.work_tree if repository and not repository.bare else None, steps
+    )
 
 
 def _plan_work_tree(repository: Repository | None, cwd: str) -> list[Step]:
@@ -81,7 +92,9 @@ def _plan_work_tree(repository: Repository | None, cwd: str) -> list[Step]:
         steps += [] if place.git_dir else _plan_locks(place.directory)
         path = os.path.join(place.directory, README)
         if (read_file(path).data or b"").replace(b"\r\n", b"\n") == load_readme():
-            steps.append(Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)))
+            steps.append(
+                Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1))
+            )
     top = repository.work_tree if repository else place.root if place else os.path.abspath(cwd)
     inner = [place.root] if place and not os.path.samefile(place.root, top) else []
     return steps + read_agent_removal([*inner, top], top)
@@ -89,7 +102,9 @@ def _plan_work_tree(repository: Repository | None, cwd: str) -> list[Step]:
 
 def _plan_locks(folder: str) -> list[Step]:
     paths = [(name, os.path.join(folder, name)) for name in _LOCKS]
-    return [Step("remove", name, "", RemoveLock(path)) for name, path in paths if os.path.lexists(path)]
+    return [
+        Step("remove", name, "", RemoveLock(path)) for name, path in paths if os.path.lexists(path)
+    ]
 
 
 def _plan_git_dirs(repository: Repository) -> list[Step]:
@@ -104,9 +119,13 @@ def _plan_git_dirs(repository: Repository) -> list[Step]:
             for path in (os.path.join(folder, name) for name in sorted(names)):
                 label = os.path.relpath(path, git_dir)
                 if label in ("checkpoint/automatic/index", "checkpoint/automatic.index"):
-                    text = "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them"
+                    text = (
+                        "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them"
+                    )
                     kept.append(Step("keep", "CHECKPOINT_HEAD", text))
-                steps.append(Step("remove", label, "", RemoveFile(path, folders=label.count(os.sep))))
+                steps.append(
+                    Step("remove", label, "", RemoveFile(path, folders=label.count(os.sep)))
+                )
     return steps + kept
 
 
@@ -119,7 +138,13 @@ def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step
         return []
     left = sum(count(repository.work_tree, env) for count in find_hooks("count_untracked"))
     if left:
-        return [Step("keep", name, f"it hides restore points ({left} left): drop them first, then uninstall again")]
+        return [
+            Step(
+                "keep",
+                name,
+                f"it hides restore points ({left} left): drop them first, then uninstall again",
+            )
+        ]
     return [removal_step(name, path, take_block(data) or None)]
 
 

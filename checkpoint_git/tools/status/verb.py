@@ -1,4 +1,6 @@
-"""`checkpoint status`: the state of everything, what waits on you, and what changed since an instant."""
+"""`checkpoint status`: the state of everything, what waits on you, and what changed since an
+instant.
+"""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -28,15 +30,31 @@ exit 1: a checkpoint is invalid
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", nargs="?", help="show this one in full; default: all")
-    parser.add_argument("--all", action="store_true", help="on a terminal: all, even if it is more than a screen")
-    parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
-    parser.add_argument("--worktrees", action="store_true", help="also what other work trees and branches have done")
-    parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
     parser.add_argument(
-        "--merged", action="store_true", help="only what names merged or closed work, with the commands"
+        "skill", metavar="NAME", nargs="?", help="show this one in full; default: all"
     )
-    parser.add_argument("--since", metavar="TIME", help="changes since yesterday, 2d (days), 2026-06-01T00:00:00Z")
+    parser.add_argument(
+        "--all", action="store_true", help="on a terminal: all, even if it is more than a screen"
+    )
+    parser.add_argument(
+        "--brief",
+        action="store_true",
+        help="only the most important skill, its next action, blockers",
+    )
+    parser.add_argument(
+        "--worktrees", action="store_true", help="also what other work trees and branches have done"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="only the table: one line for each checkpoint"
+    )
+    parser.add_argument(
+        "--merged",
+        action="store_true",
+        help="only what names merged or closed work, with the commands",
+    )
+    parser.add_argument(
+        "--since", metavar="TIME", help="changes since yesterday, 2d (days), 2026-06-01T00:00:00Z"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -45,14 +63,17 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     place = find_place(cwd) if args.skill or args.since else find_project(cwd)
     height = 0 if args.all or form not in ("", "text") else _find_room(place, invocation)
     asked = (args.skill, args.brief, args.since, args.short, args.worktrees, args.merged, height)
-    summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "status", form, *asked)))
+    summaries = list(
+        read_summaries(Question(place, invocation.now, invocation.env, "status", form, *asked))
+    )
     data: dict[str, Any] = {}
     for summary in summaries:
         data |= summary.data
     lead = [block for summary in summaries for block in summary.lead]
     blocks = [block for summary in summaries for block in summary.blocks]
     is_screen = form in ("", "text") and invocation.stdout.isatty()
-    if is_screen and lead:  # what waits for the user is next to the prompt, and does not scroll away
+    # what waits for the user is next to the prompt, and does not scroll away
+    if is_screen and lead:
         blocks = [*blocks, Line(""), *lead[:-1]]
     else:
         blocks = [*lead, *blocks]

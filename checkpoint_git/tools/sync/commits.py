@@ -10,7 +10,8 @@ from typing import NamedTuple
 from checkpoint_git.git.objects import Entry
 from checkpoint_git.git.run import GitResult, git_error, quote_path, run_git, start_git
 
-Change = tuple[str, Entry | bytes | None]  # path, and the file it becomes: git's, new content, or none
+# path, and the file it becomes: git's, new content, or none
+Change = tuple[str, Entry | bytes | None]
 
 _TRIES = 20
 _NAP = 0.05  # seconds
@@ -22,12 +23,14 @@ class Draft(NamedTuple):
     message: str
 
 
-# Commits come from one `git fast-import`, which gets everything in a file that is complete before git starts: a kill
-# leaves all of it or nothing.
+# Commits come from one `git fast-import`, which gets everything in a file that is complete before
+# git starts: a kill leaves all of it or nothing.
 def write_commits(
     cwd: str, drafts: Sequence[Draft], refs: Sequence[str], who: str, env: Mapping[str, str]
 ) -> list[str]:
-    """The last of the refs is for the last draft; the first keeps the others, which a prune would take."""
+    """The last of the refs is for the last draft; the first keeps the others, which a prune would
+    take.
+    """
     from tempfile import TemporaryFile  # late: a sync that has nothing to send needs none
 
     words = ["fast-import", "--quiet", "--force", "--done"]
@@ -35,8 +38,11 @@ def write_commits(
         stream.writelines(_describe(drafts, refs, who))
         for _ in range(_TRIES):
             stream.seek(0)
-            # in a pack, which git keeps until the ref is there: a prune at the same time removes loose objects
-            with start_git(["-c", "fastimport.unpackLimit=0", *words], cwd, env=env, stdin=stream.fileno()) as process:
+            # in a pack, which git keeps until the ref is there: a prune at the same time removes
+            # loose objects
+            with start_git(
+                ["-c", "fastimport.unpackLimit=0", *words], cwd, env=env, stdin=stream.fileno()
+            ) as process:
                 out, err = process.communicate()
             ids = out.decode("ascii", "replace").split()
             if process.returncode == 0 and len(ids) == len(drafts):
@@ -56,10 +62,11 @@ def _remove_report(cwd: str, err: bytes) -> None:
 
 
 def _remove_keep_files(cwd: str, err: bytes, env: Mapping[str, str]) -> bool:
-    """Remove the mark on a pack that was never finished, at which git stops; return whether to try again.
+    """Remove the mark on a pack that was never finished, at which git stops; return whether to try
+    again.
 
-    A killed `git fast-import` leaves it, and one whose temporary file a prune has removed. The next one, which writes
-    the same objects, would give its pack the same name.
+    A killed `git fast-import` leaves it, and one whose temporary file a prune has removed. The next
+    one, which writes the same objects, would give its pack the same name.
     """
     pruned = re.search(rb"to write file ([^:]{1,300}/pack-\w{1,80})\.\w{1,8}: No such file", err)
     if pruned:
@@ -91,12 +98,17 @@ def _is_ours(path: str) -> bool:
 
 def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterator[bytes]:
     """In fast-import's language; drafts are marked from 1 on, new contents after them."""
-    contents = {content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)}
+    contents = {
+        content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)
+    }
     marks = {content: mark for mark, content in enumerate(sorted(contents), len(drafts) + 1)}
     for content, mark in marks.items():
         yield b"blob\nmark :%d\ndata %d\n%b\n" % (mark, len(content), content)
     for number, draft in enumerate(drafts, 1):
-        message, ref = draft.message.encode("utf-8", "replace"), refs[-(number == len(drafts))].encode()
+        message, ref = (
+            draft.message.encode("utf-8", "replace"),
+            refs[-(number == len(drafts))].encode(),
+        )
         yield b"reset %b\ncommit %b\nmark :%d\ncommitter %b\n" % (ref, ref, number, who.encode())
         yield b"data %d\n%b\n" % (len(message), message)
         for at, parent in enumerate(draft.parents):
@@ -114,10 +126,15 @@ def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterato
     yield b"done\n"
 
 
-def stage_files(cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mapping[str, str]) -> bool:
+def stage_files(
+    cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mapping[str, str]
+) -> bool:
     """None: the index forgets the file. Returns False if it stays locked."""
     zeros = "0" * max((len(entry.blob) for _, entry in files if entry), default=40)
-    named = (f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {zeros}\t{path}\0" for path, entry in files)
+    named = (
+        f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {zeros}\t{path}\0"
+        for path, entry in files
+    )
     lines, words = os.fsencode("".join(named)), ["update-index", "-z", "--index-info"]
     for _ in range(_TRIES):
         if run_git(words, cwd, stdin=lines, env=env, check=False).code == 0:

@@ -1,4 +1,6 @@
-"""What one sync is about: which branch of which remote, how this clone merges, who commits. It changes nothing."""
+"""What one sync is about: which branch of which remote, how this clone merges, who commits. It
+changes nothing.
+"""
 
 import os
 import time
@@ -24,7 +26,9 @@ _IN_TURN = "CHECKPOINT_SYNC_TURN"  # set for the processes of a sync
 
 
 class Wish(NamedTuple):
-    """remote, branch: "" for the settings'. timeout: seconds. only: a skill. ignored: also what git ignores."""
+    """remote, branch: "" for the settings'. timeout: seconds. only: a skill. ignored: also what git
+    ignores.
+    """
 
     remote: str = ""
     branch: str = ""
@@ -45,8 +49,8 @@ class Target(NamedTuple):
 
 
 class SyncContext(NamedTuple):
-    """local: HEAD's ref. env: for git. ends: as time.monotonic(). turn: what this user's clones of a branch take.
-    journal: of the files that are being written.
+    """local: HEAD's ref. env: for git. ends: as time.monotonic(). turn: what this user's clones of
+    a branch take. journal: of the files that are being written.
     """
 
     place: Place
@@ -65,11 +69,16 @@ class SyncContext(NamedTuple):
 
 
 def open_context(
-    place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None] = lambda: None
+    place: Place,
+    wish: Wish,
+    now: int,
+    env: Mapping[str, str],
+    tell: Callable[[], None] = lambda: None,
 ) -> SyncContext:
     if place.work_tree is None or place.git_dir is None:
         raise CheckpointError(
-            f"{escape_controls(place.root)} is not in a git repository", command("git", "init", more=", or clone one")
+            f"{escape_controls(place.root)} is not in a git repository",
+            command("git", "init", more=", or clone one"),
         )
     top = place.work_tree
     settings, local, own = read_branch(top, env)
@@ -77,16 +86,32 @@ def open_context(
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
     rules = Rules(choices.narrative, choices.schema, wish.take, now)
-    names, dated = name_refs(target.remote, target.branch), {**own, "GIT_COMMITTER_DATE": f"@{now} +0000"}
-    found = run_git(["var", "GIT_COMMITTER_IDENT"], top, env=dated, check=False).out.decode("utf-8", "replace").strip()
-    who = found or f"checkpoint <checkpoint@localhost> {now} +0000"  # as git writes it into a commit
+    names, dated = (
+        name_refs(target.remote, target.branch),
+        {**own, "GIT_COMMITTER_DATE": f"@{now} +0000"},
+    )
+    found = (
+        run_git(["var", "GIT_COMMITTER_IDENT"], top, env=dated, check=False)
+        .out.decode("utf-8", "replace")
+        .strip()
+    )
+    # as git writes it into a commit
+    who = found or f"checkpoint <checkpoint@localhost> {now} +0000"
     ends = time.monotonic() + wish.timeout
     shared = blob_id(os.fsencode(f"{settings[f'remote.{target.remote}.url']}\0{target.branch}"), "")
     folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108 # its name is known, and its owner is looked at
-    turn = "" if env.get(_IN_TURN) else os.path.join(folder, f"checkpoint-sync-{find_user_number()}-{shared}")
+    turn = (
+        ""
+        if env.get(_IN_TURN)
+        else os.path.join(folder, f"checkpoint-sync-{find_user_number()}-{shared}")
+    )
     own[_IN_TURN] = "1"  # a hook of the push that syncs another clone would wait for its own push
-    journal = os.path.join(place.git_dir, "checkpoint", f"taking-{blob_id(os.fsencode(names.synced), '')}")
-    return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, turn, journal, tell)
+    journal = os.path.join(
+        place.git_dir, "checkpoint", f"taking-{blob_id(os.fsencode(names.synced), '')}"
+    )
+    return SyncContext(
+        place, top, target, names, local, rules, wish, who, own, ends, turn, journal, tell
+    )
 
 
 def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, dict[str, str]]:
@@ -97,14 +122,22 @@ def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, 
 
 
 def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> str:
-    known = sorted(key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url"))
+    known = sorted(
+        key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url")
+    )
     only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
     remote = wish or find_setting(settings, SYNC_REMOTE) or upstream or only
     if remote not in known:
-        shown = f"no remote named {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
+        shown = (
+            f"no remote named {escape_controls(remote)}"
+            if remote
+            else "this clone has no remote to sync with"
+        )
         hint = join_hints(
             command("git", "remote", "add", "origin", Blank("its address", "URL")),
-            advise("or name one", "git", "config", "checkpoint.syncRemote", Blank("the remote", "NAME")),
+            advise(
+                "or name one", "git", "config", "checkpoint.syncRemote", Blank("the remote", "NAME")
+            ),
         )
         raise CheckpointError(shown, hint)
     return remote
@@ -121,7 +154,11 @@ def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) 
     if not branch and upstream and upstream[0] == remote:
         branch = upstream[1]
     if not branch:
-        why = "the checked-out branch follows none" if local else "HEAD is detached and follows no branch"
+        why = (
+            "the checked-out branch follows none"
+            if local
+            else "HEAD is detached and follows no branch"
+        )
         name = Blank("the branch", "NAME")
         hint = join_hints(
             advise("name one", "checkpoint", "sync", "--branch", name),

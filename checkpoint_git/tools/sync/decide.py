@@ -1,4 +1,6 @@
-"""What happens to one file of which the branch and the work tree may both have a new version. Pure, except schemas."""
+"""What happens to one file of which the branch and the work tree may both have a new version. Pure,
+except schemas.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
@@ -23,7 +25,9 @@ _LONGEST_VALUE = 80
 
 
 class Rules(NamedTuple):
-    """How this clone merges. take: what decides a conflict, "" for nobody. now: seconds since 1970."""
+    """How this clone merges. take: what decides a conflict, "" for nobody. now: seconds since
+    1970.
+    """
 
     narrative: str
     schema: str
@@ -32,7 +36,9 @@ class Rules(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """One file. base and theirs: as git has them, None for no file; ours: what the work tree holds."""
+    """One file. base and theirs: as git has them, None for no file; ours: what the work tree
+    holds.
+    """
 
     path: str
     base: Entry | None
@@ -41,7 +47,9 @@ class Sides(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """content: None for no file. settled: False if each side stays as it is, and findings say why."""
+    """content: None for no file. settled: False if each side stays as it is, and findings say
+    why.
+    """
 
     content: bytes | None
     settled: bool
@@ -120,12 +128,16 @@ def merge_contents(
 
 
 def _find_clash(path: str, clash: Clash) -> Finding:
-    message = f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is"
+    message = (
+        f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is"
+    )
     hint: AnyHint = _DECIDE
     if clash.question:
         message = "each side finished what the other still had to do, and nothing is left; each side stays as it is"
         hint = _SAY_NEXT
-    return name_skill(Finding("sync/conflict", "error", message, path, clash.where, hint=hint), path)
+    return name_skill(
+        Finding("sync/conflict", "error", message, path, clash.where, hint=hint), path
+    )
 
 
 def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
@@ -133,12 +145,23 @@ def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
         return decide_theirs(sides, read, rules)
     if rules.take == "ours" or (rules.take and sides.theirs is None):
         return Decision(None if rules.take == "theirs" else sides.ours, True)
-    here, there = ("removed here", "changed there") if sides.ours is None else ("changed here", "removed there")
-    return _leave(sides.path, "sync/conflict", f"it was {here} and {there}; each side stays as it is", _DECIDE)
+    here, there = (
+        ("removed here", "changed there")
+        if sides.ours is None
+        else ("changed here", "removed there")
+    )
+    return _leave(
+        sides.path, "sync/conflict", f"it was {here} and {there}; each side stays as it is", _DECIDE
+    )
 
 
 _DECIDE = advise(
-    "change one side so that they agree, or take one", "checkpoint", "sync", "--take", "ours", more=" (or theirs)"
+    "change one side so that they agree, or take one",
+    "checkpoint",
+    "sync",
+    "--take",
+    "ours",
+    more=" (or theirs)",
 )
 _SAY_NEXT = join_hints(
     advise("add what is next here", "checkpoint", "add", OWN, Blank("the next action")),
@@ -160,7 +183,9 @@ def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | Decision:
     if data is not None and not errors:
         return data
     why = f"it cannot be read: {errors[0].message}" if errors else trouble or "it is too large"
-    return _leave(path, "sync/theirs-unreadable", f"the branch's version is not taken: {why}", _FIX_THERE)
+    return _leave(
+        path, "sync/theirs-unreadable", f"the branch's version is not taken: {why}", _FIX_THERE
+    )
 
 
 def _check(path: str, data: bytes, now: int) -> Document:

@@ -1,4 +1,6 @@
-"""The files of the work tree that a sync is about: which they are, what they hold, writing them under the lock."""
+"""The files of the work tree that a sync is about: which they are, what they hold, writing them
+under the lock.
+"""
 
 import errno
 import os
@@ -27,7 +29,9 @@ _LONGEST_PATH = 1_000
 
 
 class Work(NamedTuple):
-    """contents: by path. findings: why some were left out; refused: those paths. sparse: not checked out on purpose."""
+    """contents: by path. findings: why some were left out; refused: those paths. sparse: not
+    checked out on purpose.
+    """
 
     contents: dict[str, bytes]
     findings: list[Finding]
@@ -71,20 +75,41 @@ def pathspecs() -> list[str]:
 
 
 def read_work(
-    place: Place, top: str, env: Mapping[str, str], *, with_ignored: bool, is_asked: Callable[[str], bool] = bool
+    place: Place,
+    top: str,
+    env: Mapping[str, str],
+    *,
+    with_ignored: bool,
+    is_asked: Callable[[str], bool] = bool,
 ) -> Work:
-    """with_ignored: those too, of this place, that git is told to ignore, where is_asked says so of their paths."""
+    """with_ignored: those too, of this place, that git is told to ignore, where is_asked says so of
+    their paths.
+    """
     work = Work({}, [], set(), set())
-    words = ["ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--full-name", "--", *pathspecs()]
+    words = [
+        "ls-files",
+        "-z",
+        "-t",
+        "-c",
+        "-o",
+        "--exclude-standard",
+        "--full-name",
+        "--",
+        *pathspecs(),
+    ]
     records = run_git(words, top, env=env).out.split(b"\0")
     known = {os.fsdecode(record[2:]): record[:1] for record in records if len(record) > 2}
     work.sparse.update(path for path, tag in known.items() if tag == b"S")
     own = [path for path in _list_own(place, top) if is_wanted(path)] if with_ignored else []
     if ignored := sorted(set(own) - known.keys()):
         work.refused.update(stays := [path for path in ignored if not is_asked(path)])
-        message = f"git ignores these files, so they stay here: {escape_controls(', '.join(stays[:5]))}"
+        message = (
+            f"git ignores these files, so they stay here: {escape_controls(', '.join(stays[:5]))}"
+        )
         hint = "--ignored syncs them, and --only NAME those of one"
-        work.findings.extend([Finding("sync/ignored", "warning", message, hint=hint)] if stays else [])
+        work.findings.extend(
+            [Finding("sync/ignored", "warning", message, hint=hint)] if stays else []
+        )
         own = sorted(set(own) - set(stays))
     for path in sorted({*known, *own}):
         if is_wanted(path):
@@ -96,8 +121,13 @@ def _list_own(place: Place, top: str) -> list[str]:
     names = [os.path.join(place.root, *path.split("/")) for path in fixed_paths()]
     for folder in (place.directory, os.path.join(place.directory, _SKILL.HISTORY)):
         with suppress(OSError):
-            names += [os.path.join(folder, name) for name in ([] if os.path.islink(folder) else os.listdir(folder))]
-    return [os.path.relpath(name, top).replace(os.sep, "/") for name in names if os.path.isfile(name)]
+            names += [
+                os.path.join(folder, name)
+                for name in ([] if os.path.islink(folder) else os.listdir(folder))
+            ]
+    return [
+        os.path.relpath(name, top).replace(os.sep, "/") for name in names if os.path.isfile(name)
+    ]
 
 
 def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
@@ -119,7 +149,9 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
         hint: AnyHint = "put a regular file in its place"
         if is_unmerged:
             hint = command("checkpoint", "resolve", more=", then sync again")
-        work.findings.append(Finding("sync/not-readable", "error", f"it is skipped: {trouble}", path, hint=hint))
+        work.findings.append(
+            Finding("sync/not-readable", "error", f"it is skipped: {trouble}", path, hint=hint)
+        )
     elif isinstance(content, bytes):
         work.contents[path] = content
 
@@ -135,13 +167,21 @@ class Arrival(NamedTuple):
 Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
 
 
-# What another process writes meanwhile is merged, never lost. The journal shows the sync after a killed one which files
-# have it: those were changed since from what came, the others from what was there before.
+# What another process writes meanwhile is merged, never lost. The journal shows the sync after a
+# killed one which files have it: those were changed since from what came, the others from what was
+# there before.
 def write_arrivals(
-    lock: str, top: str, arrivals: Iterable[Arrival], merge: Merge, tell: Callable[[], None], journal: str, commit: str
+    lock: str,
+    top: str,
+    arrivals: Iterable[Arrival],
+    merge: Merge,
+    tell: Callable[[], None],
+    journal: str,
+    commit: str,
 ) -> tuple[list[str], list[Finding]]:
-    """(the paths that have it now, why others do not). merge: (path, base, as it is now, as it comes) -> content, None
-    for a conflict; asked where a file has changed since the sync read it. commit: what they come from.
+    """(the paths that have it now, why others do not). merge: (path, base, as it is now, as it
+    comes) -> content, None for a conflict; asked where a file has changed since the sync read it.
+    commit: what they come from.
     """
     taken: list[str] = []
     findings: list[Finding] = []
@@ -157,14 +197,18 @@ def write_arrivals(
             for arrival in arrivals:
                 if trouble := _write_arrival(top, arrival, merge, partial(note, arrival.path)):
                     hint = "run the sync again"
-                    findings.append(Finding("sync/not-written", "error", trouble, arrival.path, hint=hint))
+                    findings.append(
+                        Finding("sync/not-written", "error", trouble, arrival.path, hint=hint)
+                    )
                 else:
                     taken.append(arrival.path)
     return taken, findings
 
 
 def read_journal(journal: str) -> tuple[str, set[str]]:
-    """The commit and the paths that a sync noted which did not come to its end; "" if none is known."""
+    """The commit and the paths that a sync noted which did not come to its end; "" if none is
+    known.
+    """
     content = read_content(journal, os.sep)
     commit, _, paths = os.fsdecode(content if isinstance(content, bytes) else b"").partition("\n")
     return commit if is_id(commit) else "", set(paths.split("\0"))

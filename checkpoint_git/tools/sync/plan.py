@@ -33,8 +33,9 @@ class Trees(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """By path. decided: the content for both sides, None for no file. ways: what that does, where it does something.
-    ours: the work tree's versions that were decided on. open: those that each side keeps although they differ.
+    """By path. decided: the content for both sides, None for no file. ways: what that does, where
+    it does something. ours: the work tree's versions that were decided on. open: those that each
+    side keeps although they differ.
     """
 
     decided: dict[str, bytes | None]
@@ -48,7 +49,9 @@ class Plan(NamedTuple):
 
 
 def find_clean(work: Work, trees: Trees) -> dict[str, str]:
-    names = {path: trees.find_id(data) for path, data in work.contents.items() if path in trees.head}
+    names = {
+        path: trees.find_id(data) for path, data in work.contents.items() if path in trees.head
+    }
     return {
         path: name
         for path, name in names.items()
@@ -59,19 +62,26 @@ def find_clean(work: Work, trees: Trees) -> dict[str, str]:
 def find_ours(
     work: Work, trees: Trees, queued: Mapping[str, bytes | None], put_back: Iterable[str] = ()
 ) -> dict[str, Side]:
-    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and base's version counts. A
-    file that is missing was removed only where HEAD has it or a skill's new history shows that it was archived: else
-    another branch may be checked out. queued: what an earlier sync could not send; it counts where the work tree is
-    back at the base's version. put_back: by git, in a switch or a reset, to a version that the branch has left behind.
+    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and
+    base's version counts. A file that is missing was removed only where HEAD has it or a skill's
+    new history shows that it was archived: else another branch may be checked out. queued: what an
+    earlier sync could not send; it counts where the work tree is back at the base's version.
+    put_back: by git, in a switch or a reset, to a version that the branch has left behind.
     """
-    archived = {_owner(path) for path in work.contents if kind_of(path) == "history" and path not in trees.base}
+    archived = {
+        _owner(path)
+        for path in work.contents
+        if kind_of(path) == "history" and path not in trees.base
+    }
     ours: dict[str, Side] = {**work.contents, **{path: trees.base.get(path) for path in put_back}}
     for path, entry in trees.base.items():
         if path not in work.contents and path not in work.refused and path not in work.sparse:
             ours[path] = None if (path in trees.head or _owner(path) in archived) else entry
     for path, content in queued.items():
         mine, base = ours.get(path), trees.base.get(path)
-        is_back = mine == base or (isinstance(mine, bytes) and trees.find_id(mine) == trees.find_id(base))
+        is_back = mine == base or (
+            isinstance(mine, bytes) and trees.find_id(mine) == trees.find_id(base)
+        )
         if is_back and path not in work.refused:
             ours[path] = content
     return ours
@@ -189,7 +199,9 @@ class Shape(NamedTuple):
 
 
 class Ground(NamedTuple):
-    """Where the checked-out branch is. common: its merge base with the tip. elsewhere: other files differ too."""
+    """Where the checked-out branch is. common: its merge base with the tip. elsewhere: other files
+    differ too.
+    """
 
     head: str
     tip: str
@@ -210,9 +222,9 @@ def plan_commits(
 ) -> Shape:
     """Return the commits that bring a plan to both branches.
 
-    ground: None if the checked-out branch stays as it is. common: the files of the merge base. older:
-    records still to be remembered. queued: what they alone hold. sent: a push is about to begin;
-    otherwise it waits.
+    ground: None if the checked-out branch stays as it is. common: the files of the merge base.
+    older: records still to be remembered. queued: what they alone hold. sent: a push is about to
+    begin; otherwise it waits.
     """
     to_tip = _find_changes(plan, trees, trees.theirs)
     if ground is None or not ground.head or (ground.common == ground.head and not ground.elsewhere):

@@ -1,4 +1,6 @@
-"""The work tree and the branch compared, and what that comes to. It asks no remote and changes no file."""
+"""The work tree and the branch compared, and what that comes to. It asks no remote and changes no
+file.
+"""
 
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -12,13 +14,27 @@ from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_as_stored
-from checkpoint_git.git.objects import blob_id, diff_trees, find_commit, read_bounded, read_object_format, read_tree
+from checkpoint_git.git.objects import (
+    blob_id,
+    diff_trees,
+    find_commit,
+    read_bounded,
+    read_object_format,
+    read_tree,
+)
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, write_commits
 from checkpoint_git.tools.sync.context import SyncContext
-from checkpoint_git.tools.sync.files import Work, is_wanted, pathspecs, read_journal, read_work, skill_of
+from checkpoint_git.tools.sync.files import (
+    Work,
+    is_wanted,
+    pathspecs,
+    read_journal,
+    read_work,
+    skill_of,
+)
 from checkpoint_git.tools.sync.plan import Entries, Ground, Plan, Shape, Side, Trees
 from checkpoint_git.tools.sync.state import Base, Memory
 
@@ -45,7 +61,9 @@ def read_own(context: SyncContext) -> Work:
     def is_asked(path: str) -> bool:
         return wish.ignored or (wish.only != "" and skill_of(path) == wish.only)
 
-    return read_work(context.place, context.top, context.env, with_ignored=with_ignored, is_asked=is_asked)
+    return read_work(
+        context.place, context.top, context.env, with_ignored=with_ignored, is_asked=is_asked
+    )
 
 
 def compare(
@@ -57,8 +75,8 @@ def compare(
 ) -> Comparison:
     """Compare the work tree with the branch, and decide every file.
 
-    seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be
-    sent. Raises CheckpointError if the followed branch does not exist on the remote.
+    seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to
+    be sent. Raises CheckpointError if the followed branch does not exist on the remote.
     """
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
@@ -210,7 +228,9 @@ def _is_taken(
     met: str,
     taken: Collection[str],
 ) -> bool:
-    """Return whether the work tree has taken a new version of a file. old, new: blobs, "" for no file."""
+    """Return whether the work tree has taken a new version of a file. old, new: blobs, "" for no
+    file.
+    """
     if path in work.refused:
         return path in taken  # of what cannot be read the note is all there is
     content = work.contents.get(path)
@@ -220,26 +240,40 @@ def _is_taken(
 
 
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
-    return {path: entry for path, entry in (read_tree(top, commit, env) if commit else {}).items() if is_wanted(path)}
+    return {
+        path: entry
+        for path, entry in (read_tree(top, commit, env) if commit else {}).items()
+        if is_wanted(path)
+    }
 
 
-def read_differing(top: str, entries: Entries, commit: str, other: str, env: Mapping[str, str]) -> Entries:
+def read_differing(
+    top: str, entries: Entries, commit: str, other: str, env: Mapping[str, str]
+) -> Entries:
     if not commit or not other:
         return read_entries(top, other, env)
-    changes = [one for one in diff_trees(top, commit, other, pathspecs(), env) if is_wanted(one.path)]
+    changes = [
+        one for one in diff_trees(top, commit, other, pathspecs(), env) if is_wanted(one.path)
+    ]
     gone = {one.path for one in changes if not one.after}
     kept = {path: entry for path, entry in entries.items() if path not in gone} if gone else entries
     return {**kept, **{one.path: one.after for one in changes if one.after}}
 
 
-def read_contents(top: str, blobs: Iterable[str], env: Mapping[str, str]) -> dict[str, bytes | None]:
-    """None: larger than a checkpoint may be. Raises CheckpointError: a missing one, too much altogether."""
+def read_contents(
+    top: str, blobs: Iterable[str], env: Mapping[str, str]
+) -> dict[str, bytes | None]:
+    """None: larger than a checkpoint may be. Raises CheckpointError: a missing one, too much
+    altogether.
+    """
     asked, found, left = sorted(set(blobs)), dict[str, bytes | None](), _MOST_BYTES
     for blob, content in zip(asked, read_bounded(top, asked, env), strict=True):
         size = len(content) if isinstance(content, bytes) else content
         left -= size
         if left < 0 or size > 8 * MAX_BYTES:
-            raise CheckpointError("the checkpoints of the branch are larger than all that a sync may read")
+            raise CheckpointError(
+                "the checkpoints of the branch are larger than all that a sync may read"
+            )
         found[blob] = content if isinstance(content, bytes) else None
     return found
 
@@ -273,14 +307,16 @@ def _read_body(top: str, record: str, env: Mapping[str, str]) -> list[str]:
 
 
 def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entries:
-    # Files that a switch of HEAD put back to an older version of the branch's: what they hold was made from that
+    # Files that a switch of HEAD put back to an older version of the branch's: what they hold was
+    # made from that
     if memory.was_at in ("", memory.head):
         return {}
     before = read_differing(context.top, trees.head, memory.head, memory.was_at, context.env)
     return {
         path: entry
         for path, entry in trees.head.items()
-        if entry not in (before.get(path), trees.base.get(path)) and _had_blob(context, memory.met, path, entry.blob)
+        if entry not in (before.get(path), trees.base.get(path))
+        and _had_blob(context, memory.met, path, entry.blob)
     }
 
 
@@ -288,14 +324,21 @@ def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side
     for path, content in ours.items():
         entry = trees.base.get(path)
         # git may keep other line ends than we see
-        if isinstance(content, bytes) and b"\r\n" in content and entry and trees.find_id(content) != entry.blob:
+        if (
+            isinstance(content, bytes)
+            and b"\r\n" in content
+            and entry
+            and trees.find_id(content) != entry.blob
+        ):
             ours[path] = read_as_stored(context.top, path, content)
     contents = read_contents(context.top, planning.list_blobs(trees, ours), context.env)
     return planning.decide_all(work, trees, ours, contents.get, context.rules, context.wish.only)
 
 
 def _find_ground(context: SyncContext, memory: Memory, tip: str, base: Base) -> Ground | None:
-    """Where the checked-out branch is, None if it shall not move: it follows another, or git is at work."""
+    """Where the checked-out branch is, None if it shall not move: it follows another, or git is at
+    work.
+    """
     top, env = context.top, context.env
     is_held = context.wish.keep_branch or not context.target.follows or not memory.local
     if is_held or read_operation(context.place.git_dir or ""):
@@ -306,5 +349,7 @@ def _find_ground(context: SyncContext, memory: Memory, tip: str, base: Base) -> 
     if not common:
         return None
     is_behind = common == memory.head
-    elsewhere = is_behind and any(not is_wanted(one.path) for one in diff_trees(top, memory.head, tip, (), env))
+    elsewhere = is_behind and any(
+        not is_wanted(one.path) for one in diff_trees(top, memory.head, tip, (), env)
+    )
     return Ground(memory.head, tip, common, elsewhere)

@@ -1,4 +1,6 @@
-"""What this work tree remembers of a branch it syncs with: refs of its own, which no push and no fetch touches."""
+"""What this work tree remembers of a branch it syncs with: refs of its own, which no push and no
+fetch touches.
+"""
 
 import os
 from collections.abc import Mapping
@@ -14,7 +16,8 @@ Env = Mapping[str, str]
 _HOME = OWN_REFS
 SENT, WAITING = "checkpoint sync: sent, not confirmed", "checkpoint sync: waiting to be sent"
 TAKEN_IN = "checkpoint sync: taken in"
-QUEUED = ".queued"  # behind a path in a record: what waits, where the work tree holds another version by now
+# behind a path in a record: what waits, where the work tree holds another version by now
+QUEUED = ".queued"
 _MOST_OLDER = 16
 
 
@@ -28,7 +31,9 @@ class Names(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """record: the queue's commit. expected: the remote's then. since: since 1970. was_sent: a push was begun."""
+    """record: the queue's commit. expected: the remote's then. since: since 1970. was_sent: a push
+    was begun.
+    """
 
     record: str
     expected: str
@@ -38,7 +43,9 @@ class Queued(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """head: HEAD's commit. local: the ref it names. was_at: HEAD's commit after the last sync. "" is none."""
+    """head: HEAD's commit. local: the ref it names. was_at: HEAD's commit after the last sync. ""
+    is none.
+    """
 
     head: str
     local: str
@@ -55,12 +62,13 @@ class Memory(NamedTuple):
         return self.partial_of or self.synced
 
 
-# They are below refs/worktree/, so that every linked work tree has its own while all share the objects. `theirs` is the
-# tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` is used in
-# its place where some file was left undecided: its tree says, file by file, which version was taken in, its parent is
-# the commit that was met. `head` is where HEAD was then. `queue` is what is on its way: its tree is what the work tree
-# held, its first parent the commit to send, more parents are older ones that may still arrive. `made` keeps the other
-# commits of a sync while it runs.
+# They are below refs/worktree/, so that every linked work tree has its own while all share the
+# objects. `theirs` is the tip as last fetched. `synced` is the last commit whose checkpoints this
+# work tree has taken in; `partial` is used in its place where some file was left undecided: its
+# tree says, file by file, which version was taken in, its parent is the commit that was met. `head`
+# is where HEAD was then. `queue` is what is on its way: its tree is what the work tree held, its
+# first parent the commit to send, more parents are older ones that may still arrive. `made` keeps
+# the other commits of a sync while it runs.
 def name_refs(remote: str, branch: str) -> Names:
     # Refs whose names cannot block each other, whatever the branch is called
     remote, branch = (name.replace("%", "%25").replace("/", "%2f") for name in (remote, branch))
@@ -84,11 +92,15 @@ def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
     seen, synced, partial, was_at = (
         commits.get(name, "") for name in (names.theirs, names.synced, names.partial, names.head)
     )
-    return Memory(head, local, seen, synced, partial, partial_of, queue, was_at, commits.get(names.made, ""))
+    return Memory(
+        head, local, seen, synced, partial, partial_of, queue, was_at, commits.get(names.made, "")
+    )
 
 
 def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
-    """The records that a new one must remember: sent, and able to arrive as long as the tip is what they expect."""
+    """The records that a new one must remember: sent, and able to arrive as long as the tip is what
+    they expect.
+    """
     if queue is None or queue.expected != tip:
         return ()
     return (*([queue.record] if queue.was_sent else []), *queue.older)[:_MOST_OLDER]
@@ -105,14 +117,17 @@ def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
 
 
 class Base(NamedTuple):
-    """commit: of the files' base versions. of_head: the tip's merge base with HEAD, if asked for. "" for none."""
+    """commit: of the files' base versions. of_head: the tip's merge base with HEAD, if asked for.
+    "" for none.
+    """
 
     commit: str
     of_head: str
 
 
 def find_base(cwd: str, memory: Memory, tip: str, env: Env) -> Base:
-    # what the work tree has in common with the tip: it counts as a child of HEAD and of what it last took in
+    # what the work tree has in common with the tip: it counts as a child of HEAD and of what it
+    # last took in
     met, head = memory.met, memory.head
     if tip and met and not (head and is_ancestor(cwd, met, head, env)):
         bases = read_base_ids(cwd, [tip, *filter(None, [head]), met], env)
@@ -127,5 +142,8 @@ def find_common(cwd: str, one: str, other: str, env: Env) -> str:
 
 def write_memory(cwd: str, updates: Mapping[str, str], env: Env) -> None:
     """Sets refs, or removes them where the new value is "": all of them or none."""
-    lines = [f"update {name} {value}\n" if value else f"delete {name}\n" for name, value in updates.items()]
+    lines = [
+        f"update {name} {value}\n" if value else f"delete {name}\n"
+        for name, value in updates.items()
+    ]
     run_git(["update-ref", "--no-deref", "--stdin"], cwd, stdin="".join(lines).encode(), env=env)

@@ -1,4 +1,6 @@
-"""`checkpoint sync`: the checkpoints of this work tree, and those of a branch that others write to as well."""
+"""`checkpoint sync`: the checkpoints of this work tree, and those of a branch that others write to
+as well.
+"""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -39,24 +41,61 @@ _MOST_SHOWN = 10
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--remote", metavar="NAME", default="", help="the remote (default: the upstream's)")
-    add("--branch", metavar="NAME", default="", help="its branch (default: the upstream); created if missing")
-    add("--only", metavar="NAME", default="", help="sync only this checkpoint; the current branch does not move")
-    add("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
-    add("--attempts", metavar="N", type=int, default=ATTEMPTS, help=f"push at most N times (default: {ATTEMPTS})")
-    add("--timeout", metavar="S", type=float, default=TIMEOUT, help=f"stop after S seconds (default: {TIMEOUT:.0f})")
+    add(
+        "--branch",
+        metavar="NAME",
+        default="",
+        help="its branch (default: the upstream); created if missing",
+    )
+    add(
+        "--only",
+        metavar="NAME",
+        default="",
+        help="sync only this checkpoint; the current branch does not move",
+    )
+    add(
+        "--take",
+        metavar="SIDE",
+        choices=("ours", "theirs"),
+        help="decide conflicts: ours or theirs",
+    )
+    add(
+        "--attempts",
+        metavar="N",
+        type=int,
+        default=ATTEMPTS,
+        help=f"push at most N times (default: {ATTEMPTS})",
+    )
+    add(
+        "--timeout",
+        metavar="S",
+        type=float,
+        default=TIMEOUT,
+        help=f"stop after S seconds (default: {TIMEOUT:.0f})",
+    )
     add("--no-verify", action="store_true", help="skip the pre-push hook")
     add("--keep-branch", action="store_true", help="never move the checked-out branch")
     add("--ignored", action="store_true", help="also send files that git ignores; needs --branch")
     add("--dry-run", action="store_true", help="show what would happen, and change nothing")
-    add("--status", action="store_true", help="show what is not sent yet, without contacting the remote")
+    add(
+        "--status",
+        action="store_true",
+        help="show what is not sent yet, without contacting the remote",
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     if args.attempts < 1 or not 1 <= args.timeout <= 86_400:
         numbers = f"--attempts {args.attempts} --timeout {args.timeout:g}"
-        raise CheckpointError(f"{numbers}: not possible", "at least 1 of each; 86400 seconds at most")
-    wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify)
-    wish = wish._replace(keep_branch=args.keep_branch, dry_run=args.dry_run, only=args.only, ignored=args.ignored)
+        raise CheckpointError(
+            f"{numbers}: not possible", "at least 1 of each; 86400 seconds at most"
+        )
+    wish = Wish(
+        args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify
+    )
+    wish = wish._replace(
+        keep_branch=args.keep_branch, dry_run=args.dry_run, only=args.only, ignored=args.ignored
+    )
     place = find_or_plan_place(invocation.cwd)  # the first sync of a clone brings the folder
     if args.status:
         return _show_status(place, wish, invocation)
@@ -83,11 +122,23 @@ def _blocks(result: SyncResult) -> list[Block]:
     what, style = _TITLES[result.state]
     if result.state == "current" and has_errors(result.findings):
         is_conflict = any(one.code == "sync/conflict" for one in result.findings)
-        what, style = "sync stopped by conflicts with" if is_conflict else "nothing else to exchange with", "warn"
+        what, style = (
+            "sync stopped by conflicts with" if is_conflict else "nothing else to exchange with",
+            "warn",
+        )
     commit = f" at {result.commit[:12]}" if result.commit else ""
-    races = f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}" if result.lost else ""
+    races = (
+        f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}"
+        if result.lost
+        else ""
+    )
     lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]
-    ways = {"sent": result.sent, "merged": result.merged, "taken in": result.brought, "waits": result.waiting}
+    ways = {
+        "sent": result.sent,
+        "merged": result.merged,
+        "taken in": result.brought,
+        "waits": result.waiting,
+    }
     for word, paths in ways.items():
         lines += [Line(f"  {word}: {path}") for path in paths[:_MOST_SHOWN]]
         if len(paths) > _MOST_SHOWN:
@@ -117,4 +168,6 @@ def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
     count = len(data["waiting"])
     what = "1 checkpoint file waits" if count == 1 else f"{count} checkpoint files wait"
     message = f"{what} to be sent since {data['waiting_since']}"
-    return Outcome(data, blocks, [Finding("sync/queued", "error", message, hint=command("checkpoint", "sync"))])
+    return Outcome(
+        data, blocks, [Finding("sync/queued", "error", message, hint=command("checkpoint", "sync"))]
+    )

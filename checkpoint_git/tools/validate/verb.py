@@ -1,4 +1,6 @@
-"""`checkpoint validate`: the gate: are the checkpoints valid, in the work tree, in the index or in a commit?"""
+"""`checkpoint validate`: the gate: are the checkpoints valid, in the work tree, in the index or in
+a commit?
+"""
 
 import os
 from argparse import ArgumentParser, Namespace
@@ -16,7 +18,12 @@ from checkpoint_git.git.own_files import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, is_fixed, protocol_of
-from checkpoint_git.protocols.validate import check_together, describe_unmerged, find_twins, iterate_checked
+from checkpoint_git.protocols.validate import (
+    check_together,
+    describe_unmerged,
+    find_twins,
+    iterate_checked,
+)
 
 HELP = """\
 check checkpoints against the schema and the protocol's rules
@@ -35,10 +42,14 @@ Files = Iterable[tuple[str, FileContent]]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; else the nearest .checkpoints")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*", help="files or folders; else the nearest .checkpoints"
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--staged", action="store_true", help="check what is staged, not the files on disk")
+    source.add_argument(
+        "--staged", action="store_true", help="check what is staged, not the files on disk"
+    )
     source.add_argument("--rev", metavar="REV", help="check a commit, branch or tag")
 
 
@@ -74,7 +85,9 @@ def _conclude(
     warnings = sum(finding.level == "warning" for finding in findings)
     is_failed = bool(errors or (is_strict and warnings))
     data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": is_strict}
-    counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(0, KINDS[0].noun)
+    counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(
+        0, KINDS[0].noun
+    )
     text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
     style: Style = "warn" if warnings else "good"
     if is_failed:
@@ -90,8 +103,12 @@ def _choose_files(args: Namespace, invocation: Invocation) -> Files:
     return _read_project(invocation.cwd, invocation.env)
 
 
-def _find_unmerged(args: Namespace, invocation: Invocation, findings: Iterable[Finding]) -> list[Finding]:
-    """Return a finding for each file that git has as unmerged, unless the findings report its conflict markers."""
+def _find_unmerged(
+    args: Namespace, invocation: Invocation, findings: Iterable[Finding]
+) -> list[Finding]:
+    """Return a finding for each file that git has as unmerged, unless the findings report its
+    conflict markers.
+    """
     repository = find_repository(invocation.cwd)
     if not repository:
         return []
@@ -105,13 +122,16 @@ def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[
     """found: relative to top. paths: as typed, none for all."""
     names = [relative_path(os.path.normpath(os.path.join(cwd, path)), top) for path in paths]
     return [
-        path for path in found if not names or any(top == name or f"{path}/".startswith(f"{name}/") for name in names)
+        path
+        for path in found
+        if not names or any(top == name or f"{path}/".startswith(f"{name}/") for name in names)
     ]
 
 
 def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
-    """All files of the project with the nearest .checkpoints; without one, of the nearest folder that has any. At the
-    top of a work tree, those of every project in it that git tracks: to look for others takes a process.
+    """All files of the project with the nearest .checkpoints; without one, of the nearest folder
+    that has any. At the top of a work tree, those of every project in it that git tracks: to look
+    for others takes a process.
     """
     try:
         place = find_place(cwd)
@@ -139,8 +159,8 @@ def _list_roots(cwd: str, env: Mapping[str, str], *, tracked: bool = False) -> l
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
-    """The files that paths name; a folder means those in it. Raises CheckpointError for a path that is not there.
-    Each file is read when its turn comes; one that is named twice is one file.
+    """The files that paths name; a folder means those in it. Raises CheckpointError for a path that
+    is not there. Each file is read when its turn comes; one that is named twice is one file.
     """
     found: dict[str, tuple[str, str]] = {}
     for path in paths:
@@ -153,14 +173,21 @@ def read_paths(paths: list[str], cwd: str) -> Files:
 
 
 def _find_named(path: str) -> dict[str, tuple[str, str]]:
-    """Return the files that a path means: by the name that is shown, the path and the folder no link may leave."""
+    """Return the files that a path means: by the name that is shown, the path and the folder no
+    link may leave.
+    """
     repository = find_repository(os.path.dirname(path))
     if os.path.isdir(path) and not protocol_of(path):
         return _find_in_folder(path, repository[0] if repository else path)
     if not os.path.lexists(path):
-        raise CheckpointError(f"{path} does not exist", "name a checkpoint file, or a folder with .checkpoints")
-    # outside git a file is shown from its own folder, or from that of its project where its name is fixed
-    fixed = next((name for name in fixed_paths() if path.endswith(f"/{name}")), os.path.basename(path))
+        raise CheckpointError(
+            f"{path} does not exist", "name a checkpoint file, or a folder with .checkpoints"
+        )
+    # outside git a file is shown from its own folder, or from that of its project where its name is
+    # fixed
+    fixed = next(
+        (name for name in fixed_paths() if path.endswith(f"/{name}")), os.path.basename(path)
+    )
     return dict([_name(path, repository[0] if repository else path.removesuffix(f"/{fixed}"))])
 
 
@@ -172,11 +199,15 @@ def _name(path: str, top: str) -> tuple[str, tuple[str, str]]:
 
 
 def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
-    """Those of a project, else those right in a folder of checkpoints, else those of kinds that may be anywhere."""
+    """Those of a project, else those right in a folder of checkpoints, else those of kinds that may
+    be anywhere.
+    """
     find_skill = open_room(KINDS[0].name).layout.find_skill
     paths = find_files(folder)
     if not os.path.isdir(os.path.join(folder, KINDS[0].folder)):
-        paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if find_skill(name)] + paths
+        paths = [
+            os.path.join(folder, name) for name in sorted(os.listdir(folder)) if find_skill(name)
+        ] + paths
     return dict(_name(path, top) for path in paths or find_scattered_files(folder))
 
 
@@ -186,9 +217,12 @@ def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
 
     repository = find_repository(cwd)
     top = repository[0] if repository else None
-    if top is None and not args.staged:  # a server, whose repositories are bare, can look at a commit too
+    # a server, whose repositories are bare, can look at a commit too
+    if top is None and not args.staged:
         top = read_bare_top(cwd, clean_env(env))
     if top is None:
-        raise CheckpointError(f"{cwd} is not inside a git repository", "--staged and --rev read from git")
+        raise CheckpointError(
+            f"{cwd} is not inside a git repository", "--staged and --rev read from git"
+        )
     files = (staged.read_staged(top) if args.staged else staged.read_committed(top, args.rev)).files
     return files.only(_choose([entry.path for entry in files.entries], args.paths, cwd, top))

@@ -43,7 +43,9 @@ def test_a_line_is_parted_as_a_shell_would(line: str, words: list[str]) -> None:
 
 
 def test_an_empty_line_offers_every_verb_that_is_listed(repo: GitRepo) -> None:
-    assert values(complete([""], str(repo.path))) == [verb for verb, row in VERBS.items() if row.summary]
+    assert values(complete([""], str(repo.path))) == [
+        verb for verb, row in VERBS.items() if row.summary
+    ]
 
 
 @rows("verb", sorted(verb for verb, row in VERBS.items() if row.summary))
@@ -68,8 +70,14 @@ def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo
         (["workflow", "approve", "VERI"], ["VERIFICATION"]),
         (["update", "build", "--progress_t"], ["--progress_table+=", "--progress_table["]),
         (["update", "build", "--progress_table["], ["--progress_table[sprint-1]"]),
-        (["update", "build", "--progress_table[sprint-1].st"], ["--progress_table[sprint-1].status="]),
-        (["update", "build", "--progress_table[sprint-1].status=c"], ["--progress_table[sprint-1].status=complete"]),
+        (
+            ["update", "build", "--progress_table[sprint-1].st"],
+            ["--progress_table[sprint-1].status="],
+        ),
+        (
+            ["update", "build", "--progress_table[sprint-1].status=c"],
+            ["--progress_table[sprint-1].status=complete"],
+        ),
         (["update", "build", "--status=bl"], ["--status=blocked"]),
         (["update", "build", "--ow"], ["--own."]),
         (["update", "build", "--own."], ["--own.depth="]),
@@ -80,13 +88,17 @@ def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo
         (["status", "nobody"], []),
     ],
 )
-def test_a_word_is_completed_by_what_may_stand_there(words: list[str], expected: list[str], repo: GitRepo) -> None:
+def test_a_word_is_completed_by_what_may_stand_there(
+    words: list[str], expected: list[str], repo: GitRepo
+) -> None:
     assert values(complete(words, str(repo.path))) == expected
 
 
 def test_an_option_that_was_given_is_offered_once_only(repo: GitRepo) -> None:
     assert "--strict" not in values(complete(["validate", "--strict", "--"], str(repo.path)))
-    assert "--check" in values(complete(["doctor", "--check", "drift/project-dir", "--"], str(repo.path)))
+    assert "--check" in values(
+        complete(["doctor", "--check", "drift/project-dir", "--"], str(repo.path))
+    )
 
 
 def test_branches_are_offered_where_a_commit_may_stand(repo: GitRepo) -> None:
@@ -97,9 +109,12 @@ def test_branches_are_offered_where_a_commit_may_stand(repo: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "shell"), [(["validate", ""], ":files"), (["-C", ""], ":folders"), (["rp", "create", ""], ":files")]
+    ("words", "shell"),
+    [(["validate", ""], ":files"), (["-C", ""], ":folders"), (["rp", "create", ""], ":files")],
 )
-def test_files_and_folders_are_left_to_the_shell(words: list[str], shell: str, repo: GitRepo) -> None:
+def test_files_and_folders_are_left_to_the_shell(
+    words: list[str], shell: str, repo: GitRepo
+) -> None:
     assert complete(words, str(repo.path))[1] == shell
 
 
@@ -111,7 +126,10 @@ def test_what_a_shell_would_run_is_never_offered(repo: GitRepo) -> None:
 
 def test_a_broken_checkpoint_offers_the_fields_of_the_schema_or_nothing(repo: GitRepo) -> None:
     (repo.path / ".checkpoints/build.checkpoint.json").write_text("{")
-    assert values(complete(["update", "build", "--status=bl"], str(repo.path))) in ([], ["--status=blocked"])
+    assert values(complete(["update", "build", "--status=bl"], str(repo.path))) in (
+        [],
+        ["--status=blocked"],
+    )
 
 
 def test_a_folder_that_is_not_there_offers_no_names(tmp_path: Path) -> None:

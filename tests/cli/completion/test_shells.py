@@ -1,4 +1,6 @@
-"""Real shells at a real terminal: the Tab key is pressed, and what the shell has typed is read back."""
+"""Real shells at a real terminal: the Tab key is pressed, and what the shell has typed is read
+back.
+"""
 
 import fcntl
 import os
@@ -47,7 +49,9 @@ class Terminal:
             stdout=follower,
             stderr=follower,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # fish wants a terminal that is its own
+            preexec_fn=lambda: fcntl.ioctl(
+                0, termios.TIOCSCTTY, 0
+            ),  # fish wants a terminal that is its own
         )
         os.close(follower)
         self.seen = ""

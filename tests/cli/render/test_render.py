@@ -31,7 +31,10 @@ BAD = Finding(
 
 
 def render(
-    *blocks: Line | Table, findings: tuple[Finding, ...] = (), screen: Screen = PLAIN, form: str = "text"
+    *blocks: Line | Table,
+    findings: tuple[Finding, ...] = (),
+    screen: Screen = PLAIN,
+    form: str = "text",
 ) -> str:
     return report.render("status", Outcome({"a": 1}, blocks, findings), form, screen)
 
@@ -45,7 +48,9 @@ def load(text: str) -> Any:
 
 def test_a_finding_is_one_line_with_its_place_and_its_hint_below() -> None:
     said = render(findings=(BAD,))
-    assert said == (".checkpoints/build.checkpoint.json:6:3: error: created_at is wrong [skill/timestamp]\n  mend it\n")
+    assert said == (
+        ".checkpoints/build.checkpoint.json:6:3: error: created_at is wrong [skill/timestamp]\n  mend it\n"
+    )
 
 
 def test_a_finding_without_a_place_begins_with_its_level() -> None:
@@ -71,7 +76,12 @@ def test_a_digest_has_the_hint_at_the_end_of_the_line() -> None:
 
 
 def test_a_digest_says_how_many_findings_it_stands_for() -> None:
-    many = Finding("a/b", "warning", "4 files moved: a/ -> b/", hint=advise("fix", "checkpoint", "doctor", "--fix"))
+    many = Finding(
+        "a/b",
+        "warning",
+        "4 files moved: a/ -> b/",
+        hint=advise("fix", "checkpoint", "doctor", "--fix"),
+    )
     assert digest((many, 4)) == [
         "warning: 4 files moved: a/ -> b/ [a/b]; fix: checkpoint doctor --fix",
         "1 checkpoint",
@@ -108,12 +118,16 @@ WORDS = "checkpoints wait for somebody who has an answer to the question"
 
 
 def causes(number: int, *, words: str = WORDS, width: int = 80, colour: bool = False) -> list[str]:
-    """What a screen shows of so many causes, each of several findings, with words that fit on no line."""
+    """What a screen shows of so many causes, each of several findings, with words that fit on no
+    line.
+    """
     files = ("api", "billing", "data-export", "web")
     shown = list[Cause]()
     for at in range(number):
         hint = advise("ask again", "checkpoint", "doctor", f"--fix=drift/kind-{at}")
-        shown.append(Cause(Finding(f"drift/kind-{at}", "warning", f"4 {words}", hint=hint), 4, files))
+        shown.append(
+            Cause(Finding(f"drift/kind-{at}", "warning", f"4 {words}", hint=hint), 4, files)
+        )
     entries = [(cause.finding, 4) for cause in shown]
     outcome = Outcome(
         {},
@@ -133,7 +147,9 @@ def test_nine_causes_fit_on_one_screen_each_with_the_command_that_fixes_it() -> 
         "  billing, data-export and 1 more) [drift/kind-0]",
     ]
     for at in range(9):
-        assert [line for line in said if line.endswith(f": checkpoint doctor --fix=drift/kind-{at}")]
+        assert [
+            line for line in said if line.endswith(f": checkpoint doctor --fix=drift/kind-{at}")
+        ]
     assert said[-3:] == [
         "4 checkpoints",
         "8 can be fixed",
@@ -155,7 +171,10 @@ def test_colours_take_no_room() -> None:
 
 
 def test_a_heading_names_as_many_files_as_fit_and_is_cut_before_them() -> None:
-    assert causes(20, words="waits")[0] == "warning: 4 waits (api, billing, data-export and 1 more) [drift/kind-0]"
+    assert (
+        causes(20, words="waits")[0]
+        == "warning: 4 waits (api, billing, data-export and 1 more) [drift/kind-0]"
+    )
     assert causes(20, words="w" * 35)[0] == f"warning: 4 {'w' * 35} (api and 3 more) [drift/kind-0]"
     assert causes(20, words="w" * 50)[0] == f"warning: 4 {'w' * 50} (api and 3 more)"
     assert causes(20, words="w" * 60)[0] == f"warning: 4 {'w' * 49}... (api and 3 more)"
@@ -195,13 +214,20 @@ def test_a_sign_stands_behind_the_indentation() -> None:
     ],
 )
 def test_what_could_steer_a_terminal_is_shown_as_an_escape(text: str, shown: str) -> None:
-    said = render(Line(text), Table(("head",), [(text,)]), findings=(Finding("a/b", "error", text, text, hint=text),))
+    said = render(
+        Line(text),
+        Table(("head",), [(text,)]),
+        findings=(Finding("a/b", "error", text, text, hint=text),),
+    )
     assert said.count(shown) == 5
     assert not any(letter in said for letter in ("\x1b", "\x9b", "\u202e", "\ud800"))
 
 
 def test_a_table_has_even_columns_and_no_blanks_at_line_ends() -> None:
-    table = Table(("skill", "status", "notes"), [("build", "blocked", ""), ("release", "complete", "over budget")])
+    table = Table(
+        ("skill", "status", "notes"),
+        [("build", "blocked", ""), ("release", "complete", "over budget")],
+    )
     assert render(table).splitlines() == [
         "skill    status    notes",
         "build    blocked",
@@ -233,7 +259,14 @@ def test_a_cut_text_keeps_within_its_columns() -> None:
 
 STANDING = Table(
     ("skill", "step", "status", "notes"),
-    [("build", Line("sprint-2-evaluation-round-1"), Line("in_progress", "", "in_progress"), "PM: T-1 (source)")],
+    [
+        (
+            "build",
+            Line("sprint-2-evaluation-round-1"),
+            Line("in_progress", "", "in_progress"),
+            "PM: T-1 (source)",
+        )
+    ],
     firm=(0, 2),
     has_tail=True,
 )
@@ -267,13 +300,17 @@ def test_a_word_that_is_too_long_stays_whole_but_letters_without_blanks_are_brok
 
 @given(st.text("ab 日-", max_size=60), st.integers(5, 30), st.integers(0, 8))
 @example("     a", 5, 0)
-def test_a_wrapped_text_loses_no_letter_and_keeps_within_its_width(text: str, width: int, hang: int) -> None:
+def test_a_wrapped_text_loses_no_letter_and_keeps_within_its_width(
+    text: str, width: int, hang: int
+) -> None:
     lines = wrap(text, width, hang, breaks=True)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert all(measure(line) <= width for line in lines if line.strip(" "))
 
 
-def test_firm_columns_are_never_cut_and_the_last_one_goes_below_before_the_others_become_unreadable() -> None:
+def test_firm_columns_are_never_cut_and_the_last_one_goes_below_before_the_others_become_unreadable() -> (
+    None
+):
     assert narrow(STANDING, 60) == [
         "skill  step                    status       notes",
         "build  sprint-2-evaluation...  in_progress  PM: T-1 (source)",
@@ -297,7 +334,9 @@ def test_a_terminal_too_narrow_for_columns_gets_a_line_for_each_cell() -> None:
 
 
 def test_a_column_of_sentences_is_broken_at_blanks_before_anything_is_cut() -> None:
-    table = Table(("check", "looks at"), [("schema", "everything that validate says of it")], firm=(0,))
+    table = Table(
+        ("check", "looks at"), [("schema", "everything that validate says of it")], firm=(0,)
+    )
     assert narrow(table, 30) == [
         "check   looks at",
         "schema  everything that",
@@ -305,12 +344,18 @@ def test_a_column_of_sentences_is_broken_at_blanks_before_anything_is_cut() -> N
     ]
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(20, 120), st.sets(st.integers(0, 5)))
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=6),
+    st.integers(20, 120),
+    st.sets(st.integers(0, 5)),
+)
 def test_columns_fit_or_cannot(widths: list[int], limit: int, firm: set[int]) -> None:
     fitted = fit(widths, limit, firm, 8)
     spare = limit - 2 * (len(widths) - 1)
     if fitted is None:
-        assert sum(width if at in firm else min(width, 8) for at, width in enumerate(widths)) > spare
+        assert (
+            sum(width if at in firm else min(width, 8) for at, width in enumerate(widths)) > spare
+        )
     else:
         assert sum(fitted) <= spare
         assert all(
@@ -346,7 +391,9 @@ def test_json_is_one_document_with_the_data_and_the_findings() -> None:
     assert document["schema_version"] == 1
     assert document["command"] == "status"
     assert document["a"] == 1
-    assert document["findings"] == [{key: value for key, value in BAD._asdict().items() if key != "cause"}]
+    assert document["findings"] == [
+        {key: value for key, value in BAD._asdict().items() if key != "cause"}
+    ]
     document = load(render(findings=(BAD._replace(cause="files moved"),), form="json"))
     assert document["findings"][0]["cause"] == "files moved"
 
@@ -387,7 +434,10 @@ def test_an_annotation_names_file_line_and_column() -> None:
 def test_an_annotation_cannot_be_left_by_what_is_in_it() -> None:
     nasty = Finding("a/b", "note", "100%\r\n::set-env name=X::y", "a,b:c%.json", line=1)
     said = render(Line("::error::no"), findings=(nasty,), form="github")
-    assert said == "::notice file=a%2Cb%3Ac%25.json,line=1,title=a/b::100%25\\r\\n::set-env name=X::y\n"
+    assert (
+        said
+        == "::notice file=a%2Cb%3Ac%25.json,line=1,title=a/b::100%25\\r\\n::set-env name=X::y\n"
+    )
 
 
 # SARIF
@@ -483,7 +533,9 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_gets_colours_signs_and_its_width() -> None:
-    assert read_screen(Terminal(), {"COLUMNS": "100", "TERM": "xterm"}) == Screen(100, colour=True, glyphs=True)
+    assert read_screen(Terminal(), {"COLUMNS": "100", "TERM": "xterm"}) == Screen(
+        100, colour=True, glyphs=True
+    )
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}])
@@ -527,13 +579,17 @@ def test_what_an_encoding_lacks_is_spelled_plainly_or_escaped() -> None:
 
 def test_what_is_written_in_pieces_is_the_whole() -> None:
     outcome = Outcome(
-        {"rows": [{"n": at, "x": "é"} for at in range(9_000)]}, [Line(f"{at}") for at in range(5_001)], [BAD]
+        {"rows": [{"n": at, "x": "é"} for at in range(9_000)]},
+        [Line(f"{at}") for at in range(5_001)],
+        [BAD],
     )
     for form in report.FORMATS:
         pieces = list(report.render_pieces("status", outcome, form, PLAIN))
         assert "".join(pieces) == report.render("status", outcome, form, PLAIN)
         assert all(pieces)
-    assert [text.count("\n") for text in report.render_pieces("status", outcome, "text", PLAIN)] == [
+    assert [
+        text.count("\n") for text in report.render_pieces("status", outcome, "text", PLAIN)
+    ] == [
         2_000,
         2_000,
         1_003,
@@ -544,4 +600,7 @@ def test_what_is_written_in_pieces_is_the_whole() -> None:
 
 def test_a_number_that_json_cannot_spell_is_null_and_nothing_is_written_twice() -> None:
     outcome = Outcome({"rows": [*range(30_000), float("inf")]})
-    assert load("".join(report.render_pieces("status", outcome, "json", PLAIN)))["rows"] == [*range(30_000), None]
+    assert load("".join(report.render_pieces("status", outcome, "json", PLAIN)))["rows"] == [
+        *range(30_000),
+        None,
+    ]

@@ -110,7 +110,11 @@ CLOSING: list[tuple[str, str, set[str]]] = [
     ("Fix #12 regression in the parser", "", set()),
     ("search", "Fixes #12 (partly)", set()),
     ("search", "Refs #12\nPart of #13\nRelated: ABC-3\nFollow-up to #14", set()),
-    ("bump x", "Bumps [x](https://github.com/x/x).\n- Fixes #12\n\nSigned-off-by: dependabot[bot] <s@g.com>", set()),
+    (
+        "bump x",
+        "Bumps [x](https://github.com/x/x).\n- Fixes #12\n\nSigned-off-by: dependabot[bot] <s@g.com>",
+        set(),
+    ),
     ("bump x", "Fixes #12\n\nRenovate: by renovate[bot]", set()),
 ]
 
@@ -173,13 +177,21 @@ def test_what_is_no_reference_claims_nothing() -> None:
     rows = ["Merge: 12 small fixes", "chore: merge 12 branches", "Merge 12 small fixes", "",
             "step #2 is done (row #3)", "C#12 and #ff0012", "## 12"]  # fmt: skip
     found = {subject: find_claims(commit(subject)) for subject in rows}
-    assert [subject for subject, claims in found.items() if claims.merged or claims.closed or claims.named] == []
+    assert [
+        subject
+        for subject, claims in found.items()
+        if claims.merged or claims.closed or claims.named
+    ] == []
 
 
 def test_a_revert_names_what_it_takes_back_and_what_it_undoes() -> None:
     name = "1234567890abcdef1234567890abcdef12345678"
     claims = find_claims(commit('Revert "search (#12)" (#15)', f"This reverts commit {name}."))
-    assert (set(claims.reverted), set(claims.merged), [*claims.undone]) == ({"#12"}, {"#15"}, [name])
+    assert (set(claims.reverted), set(claims.merged), [*claims.undone]) == (
+        {"#12"},
+        {"#15"},
+        [name],
+    )
     assert set(find_claims(commit('Reapply "search (#12)"')).merged) == {"#12"}
     assert set(find_claims(commit('Revert "Revert "search (#12)""')).merged) == {"#12"}
 
@@ -189,7 +201,21 @@ FAR_APART = f"fixes #1{' ,  ,' * 11}x #2 "
 
 @pytest.mark.parametrize(
     "piece",
-    ["#", "#1 ", "closes #1 ", "fixes #1, ", FAR_APART, '"', 'Revert "', "(", "(#1) ", "a/", "fix ", "ABC-1 ", "\n"],
+    [
+        "#",
+        "#1 ",
+        "closes #1 ",
+        "fixes #1, ",
+        FAR_APART,
+        '"',
+        'Revert "',
+        "(",
+        "(#1) ",
+        "a/",
+        "fix ",
+        "ABC-1 ",
+        "\n",
+    ],
 )
 def test_a_hostile_message_is_read_in_linear_time(piece: str) -> None:
     def read(size: int) -> None:

@@ -34,7 +34,9 @@ def busy(repo: GitRepo) -> GitRepo:
     repo.write("search.py", "1")
     repo.commit("search")
     repo.git("checkout", "-q", "main")
-    repo.git("merge", "-q", "--no-ff", "-m", "Merge pull request #12 from ada/abc-7-search", "search")
+    repo.git(
+        "merge", "-q", "--no-ff", "-m", "Merge pull request #12 from ada/abc-7-search", "search"
+    )
     repo.write("sort.py", "1")
     repo.commit("sort (#13)")
     repo.git("revert", "--no-edit", "HEAD")
@@ -47,11 +49,17 @@ def test_a_commit_without_a_date_is_read_as_any_other(busy: GitRepo) -> None:
     busy.git("mv", "search.py", "s.py")
     headers = f"tree {busy.git('write-tree')}\nparent {busy.git('rev-parse', 'HEAD')}\nauthor A <a> 1 +0000\n"
     words = ("git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin")
-    damaged = busy.run(*words, stdin=f"{headers}committer A\n\nmore (#41)\n".encode()).stdout.decode().strip()
+    damaged = (
+        busy.run(*words, stdin=f"{headers}committer A\n\nmore (#41)\n".encode())
+        .stdout.decode()
+        .strip()
+    )
     busy.git("reset", "-q", "--soft", damaged)
     assert read_facts(str(busy.path), [("#41", 0)], 1)["#41", 0].at == 0
     assert removals(busy, ["search.py"]) == {"search.py": Removal(damaged, "s.py")}
-    assert [change.id for change in read_changes(str(busy.path), 0, frozenset({"s.py"}))] == [damaged]
+    assert [change.id for change in read_changes(str(busy.path), 0, frozenset({"s.py"}))] == [
+        damaged
+    ]
 
 
 def test_a_repository_without_commits_has_no_history(repo: GitRepo) -> None:
@@ -79,7 +87,9 @@ def test_a_shallow_clone_says_that_it_is_one(busy: GitRepo, tmp_path: Path) -> N
         ("../origin", set()),
     ],
 )
-def test_a_remote_on_a_host_says_what_the_repository_is_called(repo: GitRepo, url: str, names: set[str]) -> None:
+def test_a_remote_on_a_host_says_what_the_repository_is_called(
+    repo: GitRepo, url: str, names: set[str]
+) -> None:
     repo.git("remote", "add", "origin", url)
     assert read_own_names(str(repo.path)) == names
 
@@ -96,20 +106,28 @@ def test_changes_come_newest_first_with_their_paths(repo: GitRepo) -> None:
     repo.git("merge", "-q", "--no-ff", "-m", "join", "side")
     repo.commit("empty")
     watched = frozenset({"ä.py", "main.py", "src/a b.py"})
-    assert [(change.subject, set(change.paths)) for change in read_changes(str(repo.path), 0, watched)] == [
+    assert [
+        (change.subject, set(change.paths)) for change in read_changes(str(repo.path), 0, watched)
+    ] == [
         ("join", {"ä.py"}),
         ("main", {"main.py"}),
         ("one", {"src/a b.py"}),
     ]
-    assert [change.subject for change in read_changes(str(repo.path), 0, frozenset({"main.py"}))] == ["main"]
+    assert [
+        change.subject for change in read_changes(str(repo.path), 0, frozenset({"main.py"}))
+    ] == ["main"]
 
 
-def test_changes_before_the_instant_are_left_out(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_before_the_instant_are_left_out(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for when in (1_000_000_000, 1_100_000_000):
         monkeypatch.setenv("GIT_COMMITTER_DATE", f"{when} +0000")
         repo.write("a", str(when))
         repo.commit(f"at {when}")
-    assert [change.when for change in read_changes(str(repo.path), 1_050_000_000, frozenset("a"))] == [1_100_000_000]
+    assert [
+        change.when for change in read_changes(str(repo.path), 1_050_000_000, frozenset("a"))
+    ] == [1_100_000_000]
 
 
 def test_a_commit_outside_heads_history_is_told_from_an_unknown_one(repo: GitRepo) -> None:
@@ -120,7 +138,16 @@ def test_a_commit_outside_heads_history_is_told_from_an_unknown_one(repo: GitRep
     last = repo.commit("last")
     repo.git("tag", "-a", "-m", "v1", "v1")
     tag = repo.git("rev-parse", "v1")
-    asked = [first, first[:8], last, tag, side, side[:10], "deadbeef", "0123456789abcdef0123456789abcdef01234567"]
+    asked = [
+        first,
+        first[:8],
+        last,
+        tag,
+        side,
+        side[:10],
+        "deadbeef",
+        "0123456789abcdef0123456789abcdef01234567",
+    ]
     assert read_strangers(str(repo.path), asked) == {
         side: "elsewhere",
         side[:10]: "elsewhere",
@@ -130,13 +157,20 @@ def test_a_commit_outside_heads_history_is_told_from_an_unknown_one(repo: GitRep
 
 
 def test_a_repository_of_sha256_works_the_same(tmp_path: Path) -> None:
-    if subprocess.run(["git", "init", "-q", "--object-format=sha256", str(tmp_path / "probe")]).returncode != 0:
+    if (
+        subprocess.run(
+            ["git", "init", "-q", "--object-format=sha256", str(tmp_path / "probe")]
+        ).returncode
+        != 0
+    ):
         pytest.skip("this git has no sha256 repositories")
     repo = GitRepo.create(tmp_path / "repo", "--object-format=sha256")
     repo.write("a", "1")
     head = repo.commit("search (#12)")
     assert read_strangers(str(repo.path), [head, head[:12]]) == {}
-    assert [change.paths for change in read_changes(str(repo.path), 0, frozenset("a"))] == [frozenset({"a"})]
+    assert [change.paths for change in read_changes(str(repo.path), 0, frozenset("a"))] == [
+        frozenset({"a"})
+    ]
 
 
 def test_many_paths_are_looked_for_as_few_are(repo: GitRepo) -> None:
@@ -158,7 +192,9 @@ def test_many_paths_are_looked_for_as_few_are(repo: GitRepo) -> None:
     assert removals(repo, [*never, *expected]) == expected
 
 
-def test_a_pattern_is_removed_with_the_last_of_its_files_and_the_commit_is_told(repo: GitRepo) -> None:
+def test_a_pattern_is_removed_with_the_last_of_its_files_and_the_commit_is_told(
+    repo: GitRepo,
+) -> None:
     for name in ("src/a.py", "src/b.py", "src/sub/c.py", "top.py"):
         repo.write(name, f"{name}\n" * 20)
     repo.commit("begin")
@@ -206,7 +242,9 @@ def test_what_removed_a_path_is_found_in_heads_history_alone(repo: GitRepo) -> N
 
 def test_a_folder_went_where_more_than_half_of_its_files_went() -> None:
     def find(*targets: str) -> dict[tuple[str, str], str]:
-        renames = {("c1", f"old/{number}"): f"{target}/{number}" for number, target in enumerate(targets)}
+        renames = {
+            ("c1", f"old/{number}"): f"{target}/{number}" for number, target in enumerate(targets)
+        }
         return find_renamed_folders(renames, [("c1", "old")])
 
     assert find("new") == {("c1", "old"): "new"}
@@ -214,10 +252,13 @@ def test_a_folder_went_where_more_than_half_of_its_files_went() -> None:
     assert find("new", "other") == {}
     assert find("new", "other", "third") == {}
     assert find_renamed_folders({("c1", "old/a"): "new/a"}, [("c2", "old")]) == {}
-    assert find_renamed_folders({("c1", "old/a"): "new/b"}, [("c1", "old")]) == {}  # renamed, and no folder with it
+    # renamed, and no folder with it
+    assert find_renamed_folders({("c1", "old/a"): "new/b"}, [("c1", "old")]) == {}
 
 
-def test_a_file_is_unchanged_under_its_name_or_another_and_an_unknown_commit_says_nothing(repo: GitRepo) -> None:
+def test_a_file_is_unchanged_under_its_name_or_another_and_an_unknown_commit_says_nothing(
+    repo: GitRepo,
+) -> None:
     for name in ("same", "moved", "changed"):
         repo.write(name, f"{name}\n" * 9)
     first = repo.commit()
@@ -226,4 +267,7 @@ def test_a_file_is_unchanged_under_its_name_or_another_and_an_unknown_commit_say
     repo.commit()
     asked = [(first, name) for name in ("same", "elsewhere", "changed", "none")]
     unknown = [("f" * 40, "same"), ("f" * 40, "none"), (first, "a\nb")]
-    assert read_unchanged(str(repo.path), [*asked, *unknown]) == {(first, "same"), (first, "elsewhere")}
+    assert read_unchanged(str(repo.path), [*asked, *unknown]) == {
+        (first, "same"),
+        (first, "elsewhere"),
+    }

@@ -8,12 +8,18 @@ OLD = "one\ntwo\nthree\n"
 ADDED = "one\ntwo\nadded\nthree\n"
 
 
-def lost(repo: GitRepo, *later: tuple[str, dict[str, str | None]], added: dict[str, str | None] | None = None) -> bool:
+def lost(
+    repo: GitRepo,
+    *later: tuple[str, dict[str, str | None]],
+    added: dict[str, str | None] | None = None,
+) -> bool:
     """Whether the commit "add (#12)" is lost after later commits: (message, files)."""
     name = f"line{len(list((repo.path / '.git/refs/heads').glob('*')))}"
     stream = Stream()
     tip = stream.commit(f"{name}-0", [], {"old.py": OLD, "same.py": "same\n"}, "begin")
-    merged = tip = stream.commit(f"{name}-1", [tip], {"new.py": OLD} if added is None else added, "add (#12)")
+    merged = tip = stream.commit(
+        f"{name}-1", [tip], {"new.py": OLD} if added is None else added, "add (#12)"
+    )
     for at, (message, files) in enumerate(later, 2):
         tip = stream.commit(f"{name}-{at}", [tip], files, message)
     stream.write(repo)
@@ -27,7 +33,9 @@ def test_what_is_gone_without_a_word_is_lost(repo: GitRepo) -> None:
     assert lost(repo, ("add x (#13)", {"new.py": None}))
     assert lost(repo, ("add x (#13)", {"old.py": OLD}), added={"old.py": ADDED})
     assert lost(repo, ("add x (#13)", {"old.py": "zero\n" + OLD}), added={"old.py": ADDED})
-    assert lost(repo, ("add x (#13)", {"new.py": None, "old.py": OLD}), ("more", {"x": "x\n"}), added=change)
+    assert lost(
+        repo, ("add x (#13)", {"new.py": None, "old.py": OLD}), ("more", {"x": "x\n"}), added=change
+    )
     assert lost(repo, ("Remove x", {"same.py": None}), ("add y", {"new.py": None}))
 
 
@@ -38,14 +46,24 @@ def test_what_is_still_there_or_went_on_is_not(repo: GitRepo) -> None:
     assert not lost(repo, ("grow", {"new.py": "zero\none\n"}))
     assert not lost(repo, ("write it anew", {"new.py": "all\nnew\n"}))
     assert not lost(repo, ("half of it", {"old.py": OLD}), added=change)
-    assert not lost(repo, ("version", {"old.py": "v3\n" + OLD}), added={"old.py": "v2\n" + OLD, "same.py": "other\n"})
+    assert not lost(
+        repo,
+        ("version", {"old.py": "v3\n" + OLD}),
+        added={"old.py": "v2\n" + OLD, "same.py": "other\n"},
+    )
     assert not lost(repo, ("newer", {"old.py": "1.3\n"}), added={"old.py": "1.2\n"})
     assert not lost(repo, added={"same.py": None})
     assert not lost(repo, added={})
 
 
 def test_what_a_later_commit_says_that_it_removed_or_moved_is_not(repo: GitRepo) -> None:
-    for message in ("Remove the search", 'Revert "add (#12)"', "Drop it", "Replace it with y", "Back out it"):
+    for message in (
+        "Remove the search",
+        'Revert "add (#12)"',
+        "Drop it",
+        "Replace it with y",
+        "Back out it",
+    ):
         assert not lost(repo, (message, {"new.py": None})), message
     assert not lost(repo, ("Tidy up", {"new.py": None, "lib/new.py": OLD}))
 

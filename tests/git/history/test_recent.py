@@ -32,7 +32,9 @@ def states(repo: GitRepo, *references: str) -> dict[str, str]:
     return {reference: fact.state for (reference, _), fact in facts.items()}
 
 
-def test_all_since_an_instant_and_the_last_of_the_branch_are_read_once_children_first(repo: GitRepo) -> None:
+def test_all_since_an_instant_and_the_last_of_the_branch_are_read_once_children_first(
+    repo: GitRepo,
+) -> None:
     old = [(f"old {at}", BEGAN - 300 * DAY + at) for at in range(250)]
     commit_all(repo, *old, ("new 1", BEGAN + DAY), ("new 2", BEGAN + 2 * DAY))
     found = subjects(repo, BEGAN)
@@ -58,7 +60,9 @@ def test_a_merge_is_found_behind_and_with_a_clock_that_was_wrong(repo: GitRepo) 
 
 
 def test_a_clock_that_is_ahead_makes_nothing_newer_than_it_was(repo: GitRepo) -> None:
-    commit_all(repo, ("in 2099", 4_080_000_000), ("before (#1)", BEGAN - DAY), ("after (#2)", BEGAN + DAY))
+    commit_all(
+        repo, ("in 2099", 4_080_000_000), ("before (#1)", BEGAN - DAY), ("after (#2)", BEGAN + DAY)
+    )
     assert states(repo, "#1", "#2") == {"#2": "merged"}
 
 

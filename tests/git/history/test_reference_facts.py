@@ -18,7 +18,9 @@ Message = str | tuple[str, str]  # a subject, or an id's letter with a message
 
 
 def line(*messages: Message, first: int = 1_000) -> list[Record]:
-    """One line of commits, the newest first; an id is one letter forty times. first: when the oldest was made."""
+    """One line of commits, the newest first; an id is one letter forty times. first: when the
+    oldest was made.
+    """
     names = "abcdefghijklmnop"[: len(messages)][::-1]
     pairs = [one if isinstance(one, tuple) else (names[at], one) for at, one in enumerate(messages)]
     records = list[Record]()
@@ -30,7 +32,11 @@ def line(*messages: Message, first: int = 1_000) -> list[Record]:
 
 def fact(*messages: Message, wanted: str = "#12", own: frozenset[str] = frozenset()) -> Fact | None:
     records = line(*messages)
-    return decide(wanted, find_sightings(records, Tips(records[0].id), frozenset({wanted}), own).get(wanted, ()), 0)
+    return decide(
+        wanted,
+        find_sightings(records, Tips(records[0].id), frozenset({wanted}), own).get(wanted, ()),
+        0,
+    )
 
 
 def state(*messages: Message, wanted: str = "#12", own: frozenset[str] = frozenset()) -> str:
@@ -61,7 +67,14 @@ def test_merged_says_more_than_closed_and_closed_more_than_named() -> None:
 
 
 def test_a_ticket_is_named_by_its_commits_or_closed() -> None:
-    for subject in ("ABC-12: x", "[ABC-12] x", "feat(ABC-12): x", "x (ABC-12)", "Merge branch 'ABC-12'", "ABC-12"):
+    for subject in (
+        "ABC-12: x",
+        "[ABC-12] x",
+        "feat(ABC-12): x",
+        "x (ABC-12)",
+        "Merge branch 'ABC-12'",
+        "ABC-12",
+    ):
         assert state(subject, wanted="ABC-12") == "named", subject
     named = fact("ABC-12: two", "other", "ABC-12: one", wanted="ABC-12")
     assert named is not None
@@ -103,7 +116,11 @@ STANDING: list[tuple[Message, ...]] = [
     ("search, second try (#12)", 'Revert "search (#12)"', "search (#12)"),
     ('Reapply "search (#12)"', 'Revert "search (#12)"', "search (#12)"),
     ('Revert "Revert "search (#12)""', 'Revert "search (#12)"', "search (#12)"),
-    (f"Bring it back\n\nThis reverts commit {'b' * 40}.", f"Out\n\nThis reverts commit {A}.", "search (#12)"),
+    (
+        f"Bring it back\n\nThis reverts commit {'b' * 40}.",
+        f"Out\n\nThis reverts commit {A}.",
+        "search (#12)",
+    ),
     (f"More\n\nThis partially reverts commit {A}.", "search (#12)"),
     (f"More\n\nAs in {A}.", "search (#12)"),
     (f"More\n\nDo not revert {A}.", "search (#12)"),
@@ -164,7 +181,9 @@ def test_any_number_of_commits_and_references_takes_linear_time(kind: str) -> No
             "reverts of it": 'Revert "search (#12)"',
             "references": "search (#12)",
         }
-        wanted = {f"#{number}" for number in range(size)} if kind == "references" else {"#12", "ABC-3"}
+        wanted = (
+            {f"#{number}" for number in range(size)} if kind == "references" else {"#12", "ABC-3"}
+        )
         records = []
         for at in range(size):
             message = messages.get(kind, f"x (#12)\n\nThis reverts commit {ids[at + 1]}.")
@@ -185,10 +204,14 @@ def states(repo: GitRepo, *references: str, since: int = 0) -> dict[str, str]:
 
 
 def write(repo: GitRepo, *commits: tuple[str, list[str], dict[str, str | None], str]) -> None:
-    """Commits (branch, parents, files, message) by one fast-import; main is checked out where there is one."""
+    """Commits (branch, parents, files, message) by one fast-import; main is checked out where there
+    is one.
+    """
     stream, last = Stream(), dict[str, str]()
     for at, (name, parents, files, message) in enumerate(commits):
-        last[name] = stream.commit(f"{name}-{at}", [last[parent] for parent in parents], files, message)
+        last[name] = stream.commit(
+            f"{name}-{at}", [last[parent] for parent in parents], files, message
+        )
     stream.write(repo)
     for name, made in last.items():
         repo.git("update-ref", f"refs/heads/{name}", made)
@@ -200,7 +223,12 @@ def test_a_history_of_merges_squashes_reverts_and_closed_issues(repo: GitRepo) -
         repo,
         ("main", [], {"a": "1\n"}, "begin"),
         ("search", ["main"], {"search.py": "find\n"}, "search"),
-        ("main", ["main", "search"], {"search.py": "find\n"}, "Merge pull request #12 from ada/abc-7-search"),
+        (
+            "main",
+            ["main", "search"],
+            {"search.py": "find\n"},
+            "Merge pull request #12 from ada/abc-7-search",
+        ),
         ("main", ["main"], {"sort.py": "sort\n"}, "sort (#13)"),
         ("main", ["main"], {"sort.py": None}, 'Revert "sort (#13)"'),
         ("main", ["main"], {"b": "1\n"}, "prepare the ground for #14"),
@@ -209,7 +237,13 @@ def test_a_history_of_merges_squashes_reverts_and_closed_issues(repo: GitRepo) -
         ("main", ["main"], {"again.py": None}, 'Revert "again (#15)"'),
         ("main", ["main"], {"again.py": "again\n"}, 'Reapply "again (#15)"'),
     )
-    expected = {"#12": "merged", "ABC-7": "named", "#13": "reverted", "#14": "named", "#40": "closed"}
+    expected = {
+        "#12": "merged",
+        "ABC-7": "named",
+        "#13": "reverted",
+        "#14": "named",
+        "#40": "closed",
+    }
     expected |= {"ABC-8": "closed", "#15": "merged"}
     assert states(repo, *expected, "#99", "ABC-9") == expected
 
@@ -240,12 +274,20 @@ def test_the_default_branch_decides_what_is_merged(repo: GitRepo) -> None:
         ("main", ["main"], {"m": "1\n"}, "their work (#13)"),
     )
     repo.git("checkout", "-q", "feature")
-    assert states(repo, "#12", "#13", "ABC-3") == {"#12": "named", "#13": "merged", "ABC-3": "named"}
+    assert states(repo, "#12", "#13", "ABC-3") == {
+        "#12": "named",
+        "#13": "merged",
+        "ABC-3": "named",
+    }
     repo.git("branch", "-q", "-m", "main", "trunk")  # nobody knows now which one it is
     assert states(repo, "#12", "#13", "ABC-3") == {"#12": "merged", "ABC-3": "closed"}
     repo.git("update-ref", "refs/remotes/origin/trunk", "trunk")
     repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
-    assert states(repo, "#12", "#13", "ABC-3") == {"#12": "named", "#13": "merged", "ABC-3": "named"}
+    assert states(repo, "#12", "#13", "ABC-3") == {
+        "#12": "named",
+        "#13": "merged",
+        "ABC-3": "named",
+    }
     repo.git("checkout", "-q", "--detach", "trunk")
     assert states(repo, "#12", "#13") == {"#13": "merged"}
 
@@ -263,9 +305,16 @@ def test_a_link_to_another_repository_is_not_taken_for_ours(repo: GitRepo) -> No
     asked = [(name, 0) for name in ("acme/app#12", "fork/app#12", "acme/other#12", "#12")]
 
     def sure() -> dict[str, bool]:
-        return {name: fact.sure for (name, _), fact in read_facts(str(repo.path), asked, NOW).items()}
+        return {
+            name: fact.sure for (name, _), fact in read_facts(str(repo.path), asked, NOW).items()
+        }
 
-    assert sure() == {"acme/app#12": False, "fork/app#12": False, "acme/other#12": False, "#12": True}
+    assert sure() == {
+        "acme/app#12": False,
+        "fork/app#12": False,
+        "acme/other#12": False,
+        "#12": True,
+    }
     repo.git("remote", "add", "origin", "git@github.com:acme/app.git")
     assert sure() == {"acme/app#12": True, "#12": True}
     repo.git("remote", "add", "upstream", "https://github.com/fork/app")
@@ -280,7 +329,9 @@ def test_states_of_a_repository_that_say_nothing(repo: GitRepo, tmp_path: Path) 
     assert states(repo, "#0", "#99999999999", "#12") == {"#12": "merged"}
 
 
-def test_git_missing_is_said_with_a_hint(repo: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_git_missing_is_said_with_a_hint(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     repo.commit("search (#12)")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CheckpointError) as raised:
@@ -295,7 +346,9 @@ def test_shallow_and_partial_clones_say_what_they_have(repo: GitRepo, tmp_path: 
     repo.git("config", "uploadpack.allowFilter", "true")
     shallow, partial = GitRepo(tmp_path / "shallow"), GitRepo(tmp_path / "partial")
     repo.git("clone", "-q", "--depth", "1", f"file://{repo.path}", str(shallow.path))
-    repo.git("clone", "-q", "--filter=tree:0", "--no-checkout", f"file://{repo.path}", str(partial.path))
+    repo.git(
+        "clone", "-q", "--filter=tree:0", "--no-checkout", f"file://{repo.path}", str(partial.path)
+    )
     assert states(shallow, "#12", "#13") == {"#13": "merged"}
     assert states(partial, "#12", "#13") == {"#12": "merged", "#13": "merged"}
 
@@ -305,7 +358,11 @@ def test_the_users_settings_and_environment_change_nothing(
 ) -> None:
     repo.commit("search (#12)")
     settings = {"log.showSignature": "true", "color.ui": "always", "format.pretty": "oneline"}
-    settings |= {"log.date": "relative", "i18n.logOutputEncoding": "ISO-8859-1", "log.showRoot": "false"}
+    settings |= {
+        "log.date": "relative",
+        "i18n.logOutputEncoding": "ISO-8859-1",
+        "log.showRoot": "false",
+    }
     settings |= {"diff.noprefix": "true", "diff.renames": "copies", "log.diffMerges": "off"}
     for name, value in settings.items():
         repo.git("config", name, value)
@@ -325,7 +382,12 @@ def test_hostile_messages_are_read_and_their_neighbours_too(repo: GitRepo) -> No
 
 
 def test_a_repository_of_sha256_works_the_same(tmp_path: Path) -> None:
-    if subprocess.run(["git", "init", "-q", "--object-format=sha256", str(tmp_path / "probe")]).returncode != 0:
+    if (
+        subprocess.run(
+            ["git", "init", "-q", "--object-format=sha256", str(tmp_path / "probe")]
+        ).returncode
+        != 0
+    ):
         pytest.skip("this git has no sha256 repositories")
     repo = GitRepo.create(tmp_path / "repo", "--object-format=sha256")
     repo.write("a", "1")
@@ -337,9 +399,13 @@ def test_what_the_default_branch_alone_has_is_not_in_head() -> None:
     records = line("Fix the build (#13)", "search (#12)", "begin")
     tips = Tips(records[2].id, (records[0].id,))
     found = find_sightings(records, tips, frozenset(["#12", "#13"]), frozenset())
-    assert {reference: [each.in_head for each in sightings] for reference, sightings in found.items()} == {
+    assert {
+        reference: [each.in_head for each in sightings] for reference, sightings in found.items()
+    } == {
         "#12": [False],
         "#13": [False],
     }
-    found = find_sightings(records, Tips(records[1].id, (records[0].id,)), frozenset(["#12"]), frozenset())
+    found = find_sightings(
+        records, Tips(records[1].id, (records[0].id,)), frozenset(["#12"]), frozenset()
+    )
     assert [each.in_head for each in found["#12"]] == [True]

@@ -11,23 +11,33 @@ from tests.support.repos import GitRepo
 
 
 def grow(repo: GitRepo, seed: int, count: int = 60) -> list[str]:
-    """A history full of merges, criss-cross ones, two roots and clocks that go wrong; its commits, oldest first."""
+    """A history full of merges, criss-cross ones, two roots and clocks that go wrong; its commits,
+    oldest first.
+    """
     chance = random.Random(seed)  # noqa: S311 (a history, no secret)
     stream, parents = "", list[list[int]]()
     for mark in range(1, count + 1):
         most = 0 if mark == 1 or mark == 30 else chance.choice((1, 1, 2, 2))
         found = chance.sample(range(max(1, mark - 8), mark), min(most, mark - 1)) if most else []
         parents.append(found)
-        stream += (
-            f"commit refs/heads/b{mark}\nmark :{mark}\ncommitter a <a@b> {chance.randrange(9999)} +0000\ndata 1\nx\n"
+        stream += f"commit refs/heads/b{mark}\nmark :{mark}\n"
+        stream += f"committer a <a@b> {chance.randrange(9999)} +0000\ndata 1\nx\n"
+        stream += "".join(
+            f"{'merge' if at else 'from'} :{parent}\n" for at, parent in enumerate(found)
         )
-        stream += "".join(f"{'merge' if at else 'from'} :{parent}\n" for at, parent in enumerate(found))
-    subprocess.run(["git", "fast-import", "--quiet", "--force"], cwd=repo.path, input=stream.encode(), check=True)
+    subprocess.run(
+        ["git", "fast-import", "--quiet", "--force"],
+        cwd=repo.path,
+        input=stream.encode(),
+        check=True,
+    )
     return [repo.git("rev-parse", f"b{mark}") for mark in (count - 9, *range(count - 8, count + 1))]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_walk_names_the_bases_that_git_names(seed: int, repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_walk_names_the_bases_that_git_names(
+    seed: int, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bases, "_FEW", 10)
     ids = grow(repo, seed)
     pairs = [(left, right) for left in ids for right in ids[:5]]
@@ -70,7 +80,11 @@ def test_merge_bases_of_merge_bases_are_followed_so_far_and_no_further(
 
     found = bases.read_bases(str(repo.path), pair)
     assert sorted(base.id for base in found) == sorted(levels[2])
-    assert [len(base.below) for base in found] == [0, 2]  # the second is merged over what both have in common
+    # the second is merged over what both have in common
+    assert [len(base.below) for base in found] == [
+        0,
+        2,
+    ]
     assert depth_of(found) == 4  # three crosses, and the root
     for limit in (0, 1, 2):
         monkeypatch.setattr(bases, "_DEEPEST", limit)
@@ -85,5 +99,8 @@ def test_a_merge_of_three_has_what_all_of_them_share(repo: GitRepo) -> None:
                ((middle, "a"), (middle, "b"), (root, "c"))]  # fmt: skip
     assert [base.id for base in bases.read_bases(str(repo.path), parents)] == [root]
     assert [base.id for base in bases.read_bases(str(repo.path), parents[:2])] == [middle]
-    ids = [[base.id for base in found] for found in bases.read_all_bases(str(repo.path), [tuple(parents)])]
+    ids = [
+        [base.id for base in found]
+        for found in bases.read_all_bases(str(repo.path), [tuple(parents)])
+    ]
     assert ids == [[root]]

@@ -1,4 +1,6 @@
-"""What git's index says of unmerged checkpoints, and the way between the work tree's bytes and stored ones."""
+"""What git's index says of unmerged checkpoints, and the way between the work tree's bytes and
+stored ones.
+"""
 
 import os
 from pathlib import Path
@@ -28,7 +30,9 @@ PATH = ".checkpoints/build.checkpoint.json"
 
 @pytest.fixture(params=["sha1", "sha256"])
 def unmerged(tmp_path: Path, request: pytest.FixtureRequest) -> GitRepo:
-    """A merge that stopped at a checkpoint and at notes.txt, in a repository of either object format."""
+    """A merge that stopped at a checkpoint and at notes.txt, in a repository of either object
+    format.
+    """
     repo = GitRepo.create(tmp_path / "repo", f"--object-format={request.param}")
     for branch, text in (("main", "base\n"), ("right", "theirs\n"), ("left", "ours\n")):
         if branch != "main":
@@ -72,7 +76,9 @@ def test_the_operation_is_the_one_that_waits(unmerged: GitRepo) -> None:
     unmerged.git("rebase", "--apply", "right", check=False)
     assert read_operation(git_dir) == "rebase"
     messages = [
-        gap.message for gap in find_gaps(str(unmerged.path), git_dir, os.environ) if gap.code.startswith("merge")
+        gap.message
+        for gap in find_gaps(str(unmerged.path), git_dir, os.environ)
+        if gap.code.startswith("merge")
     ]
     assert messages == ["git is in the middle of a rebase, with 1 checkpoint to resolve"]
 
@@ -85,8 +91,16 @@ def test_a_mailed_patch_is_an_operation_of_its_own(unmerged: GitRepo) -> None:
 
 
 def test_the_size_of_markers_comes_from_the_attributes(repo: GitRepo) -> None:
-    repo.write(".gitattributes", "a conflict-marker-size=12\nb conflict-marker-size=x\nc conflict-marker-size=0\n")
-    assert read_marker_sizes(str(repo.path), ["a", "b", "c", "d e"]) == {"a": 12, "b": 7, "c": 7, "d e": 7}
+    repo.write(
+        ".gitattributes",
+        "a conflict-marker-size=12\nb conflict-marker-size=x\nc conflict-marker-size=0\n",
+    )
+    assert read_marker_sizes(str(repo.path), ["a", "b", "c", "d e"]) == {
+        "a": 12,
+        "b": 7,
+        "c": 7,
+        "d e": 7,
+    }
     assert read_marker_sizes(str(repo.path), []) == {}
 
 

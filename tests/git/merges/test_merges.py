@@ -1,4 +1,6 @@
-"""Merge commits in real repositories: which are found, their bases, and the versions of each file."""
+"""Merge commits in real repositories: which are found, their bases, and the versions of each
+file.
+"""
 
 from pathlib import Path
 
@@ -27,7 +29,9 @@ OTHER = "sub/.checkpoints/audit.checkpoint.json"
 
 
 def branch(repo: GitRepo, name: str, start: str, **files: str) -> str:
-    """A branch with one commit that writes files; their names have "_" for what a keyword cannot hold."""
+    """A branch with one commit that writes files; their names have "_" for what a keyword cannot
+    hold.
+    """
     repo.git("checkout", "-q", "-b", name, start)
     for path, text in files.items():
         repo.write(PATH if path == "build" else OTHER if path == "audit" else path, text)
@@ -77,10 +81,17 @@ def test_a_merge_has_every_version_of_a_file_that_both_sides_changed(diverged: G
     (file,) = touched(diverged)
     assert file[:2] == (PATH, "")
     assert [base.data for base in file.bases] == [b"base\n"]
-    assert (file.first, file.second, file.result, file.parents) == (b"left\n", b"right\n", b"both\n", (1, 2))
+    assert (file.first, file.second, file.result, file.parents) == (
+        b"left\n",
+        b"right\n",
+        b"both\n",
+        (1, 2),
+    )
 
 
-def test_a_file_taken_whole_from_the_only_side_that_changed_it_is_counted(diverged: GitRepo) -> None:
+def test_a_file_taken_whole_from_the_only_side_that_changed_it_is_counted(
+    diverged: GitRepo,
+) -> None:
     branch(diverged, "more", "right", audit="new\n")
     diverged.git("checkout", "-q", "left")
     merge(diverged, "more", build="both\n")
@@ -144,7 +155,9 @@ def test_a_file_renamed_on_one_side_is_one_file(diverged: GitRepo) -> None:
     assert file.result == f"first\n{text}more\n".encode()
 
 
-def test_a_file_removed_on_one_side_and_changed_on_the_other_has_both_told(diverged: GitRepo) -> None:
+def test_a_file_removed_on_one_side_and_changed_on_the_other_has_both_told(
+    diverged: GitRepo,
+) -> None:
     diverged.git("rm", "-q", PATH)
     diverged.commit("gone")
     merge(diverged, "right", build="right\n")
@@ -159,7 +172,12 @@ def test_unrelated_histories_have_no_base(diverged: GitRepo) -> None:
     diverged.git("checkout", "-q", "left")
     merge(diverged, "other", build="both\n")
     (file,) = touched(diverged)
-    assert (file.bases, file.first, file.second, file.result) == ((), b"left\n", b"other\n", b"both\n")
+    assert (file.bases, file.first, file.second, file.result) == (
+        (),
+        b"left\n",
+        b"other\n",
+        b"both\n",
+    )
 
 
 def test_a_criss_cross_has_several_bases_and_what_is_below_them(diverged: GitRepo) -> None:
@@ -181,7 +199,9 @@ def test_an_octopus_is_told_where_two_parents_changed_a_file(diverged: GitRepo) 
     parents = [word for name in ("main", "left", "right", "third") for word in ("-p", name)]
     commit = diverged.git("commit-tree", tree, *parents, "-m", "octopus")
     found = read_touched(str(diverged.path), commit_of(str(diverged.path), commit))
-    assert [(file.path, file.parents, file.first, file.second, file.result) for file in found.files] == [
+    assert [
+        (file.path, file.parents, file.first, file.second, file.result) for file in found.files
+    ] == [
         (PATH, (2, 3), b"left\n", b"right\n", b"left\n"),
         (OTHER, (1, 4), None, b"new\n", None),
     ]
@@ -200,21 +220,33 @@ def test_an_octopus_in_which_more_than_two_changed_a_file_is_said(diverged: GitR
 def test_a_shallow_clone_says_what_it_lacks(diverged: GitRepo, tmp_path: Path) -> None:
     commit = merge(diverged, "right", build="both\n")
     shallow = tmp_path / "shallow"
-    diverged.git("clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(shallow))
+    diverged.git(
+        "clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(shallow)
+    )
     with pytest.raises(CheckpointError) as caught:
         list(read_touched_each(str(shallow), [commit_of(str(shallow), "HEAD")]))
     assert "--unshallow" in str(caught.value.hint)
     whole = str(diverged.path)
-    assert list(read_touched_each(whole, [commit_of(whole, "HEAD")])) == [read_touched(whole, commit_of(whole, "HEAD"))]
-    assert read_touching_merges(str(shallow), [commit]) == [commit_of(str(shallow), "HEAD")], "nothing is known of it"
-    assert [found.id for found in read_cut_ends(str(shallow), "HEAD") if len(found.parents) > 1] == [commit]
+    assert list(read_touched_each(whole, [commit_of(whole, "HEAD")])) == [
+        read_touched(whole, commit_of(whole, "HEAD"))
+    ]
+    assert read_touching_merges(str(shallow), [commit]) == [commit_of(str(shallow), "HEAD")], (
+        "nothing is known of it"
+    )
+    assert [
+        found.id for found in read_cut_ends(str(shallow), "HEAD") if len(found.parents) > 1
+    ] == [commit]
     assert read_cut_ends(str(diverged.path), "HEAD") == []
 
 
-def test_a_shallow_clone_that_ends_at_the_parents_does_not_guess_a_base(diverged: GitRepo, tmp_path: Path) -> None:
+def test_a_shallow_clone_that_ends_at_the_parents_does_not_guess_a_base(
+    diverged: GitRepo, tmp_path: Path
+) -> None:
     merge(diverged, "right", build="both\n")
     shallow = tmp_path / "shallow"
-    diverged.git("clone", "-q", "--depth", "2", "--branch", "left", f"file://{diverged.path}", str(shallow))
+    diverged.git(
+        "clone", "-q", "--depth", "2", "--branch", "left", f"file://{diverged.path}", str(shallow)
+    )
     with pytest.raises(CheckpointError, match="not in this clone"):
         read_touched(str(shallow), commit_of(str(shallow), "HEAD"))
 
@@ -282,13 +314,17 @@ def test_commits_outside_of_heads_history_are_told(diverged: GitRepo) -> None:
     main, right = diverged.git("rev-parse", "main", "right").split()
     assert read_outside(str(diverged.path), []) == set()
     assert read_outside(str(diverged.path), [main, right]) == {right}
-    assert read_outside(str(diverged.path), [main, "0" * 40]) == {main, "0" * 40}, "nothing is known then"
+    assert read_outside(str(diverged.path), [main, "0" * 40]) == {main, "0" * 40}, (
+        "nothing is known then"
+    )
 
 
 def test_heads_files_are_read_and_links_are_none(diverged: GitRepo) -> None:
     (diverged.path / ".checkpoints/link.checkpoint.json").symlink_to("build.checkpoint.json")
     diverged.commit("link")
-    found = read_files_at(str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"])
+    found = read_files_at(
+        str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"]
+    )
     assert found == {PATH: b"left\n", ".checkpoints/link.checkpoint.json": None, "nothing": None}
 
 

@@ -23,7 +23,9 @@ def filled(repo: GitRepo) -> GitRepo:
 
 
 def repair(repo: GitRepo, *paths: str, message: str = "Repair") -> str:
-    return write_repair(read_site(str(repo.path)), dict.fromkeys(paths or (PATH,), b"new\n"), message)
+    return write_repair(
+        read_site(str(repo.path)), dict.fromkeys(paths or (PATH,), b"new\n"), message
+    )
 
 
 def test_index_files_and_branch_have_the_repair_and_nothing_else(filled: GitRepo) -> None:
@@ -36,9 +38,9 @@ def test_index_files_and_branch_have_the_repair_and_nothing_else(filled: GitRepo
     assert filled.git("rev-parse", "main") == commit
     assert filled.git("status", "--porcelain") == before
     assert (filled.read(PATH), filled.read(ODD)) == ("new\n", "new\n")
-    assert filled.git("-c", "core.quotePath=false", "diff", "--name-only", "-z", "HEAD^", "HEAD").strip("\0").split(
-        "\0"
-    ) == [PATH, ODD]
+    assert filled.git(
+        "-c", "core.quotePath=false", "diff", "--name-only", "-z", "HEAD^", "HEAD"
+    ).strip("\0").split("\0") == [PATH, ODD]
     assert "checkpoint audit: Repair" in filled.git("reflog", "-1")
 
 
@@ -85,8 +87,15 @@ def test_where_head_moved_meanwhile_the_repair_stays_staged(filled: GitRepo) -> 
     assert filled.git("diff", "--cached", "--name-only") == PATH
 
 
-def test_without_an_identity_nothing_is_changed(filled: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+def test_without_an_identity_nothing_is_changed(
+    filled: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "GIT_AUTHOR_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_COMMITTER_EMAIL",
+    ):
         monkeypatch.delenv(name)
     filled.git("config", "user.useConfigOnly", "true")
     with pytest.raises(CheckpointError, match="commit-tree"):
@@ -112,7 +121,13 @@ def test_an_empty_repository_has_nothing_to_repair(repo: GitRepo) -> None:
 def test_only_trailers_say_what_was_repaired(filled: GitRepo) -> None:
     merge = filled.git("rev-parse", "HEAD")
     cwd = str(filled.path)
-    assert read_repaired(cwd, repair(filled, message=f"Repair\n\n- a file\n\n{TRAILER}: {merge}\n")) == [merge]
-    for message in (f"{TRAILER}: {merge}\n\nand more", f"Repair\n\n{TRAILER}: --all", f"Repair {TRAILER}: {merge}"):
+    assert read_repaired(
+        cwd, repair(filled, message=f"Repair\n\n- a file\n\n{TRAILER}: {merge}\n")
+    ) == [merge]
+    for message in (
+        f"{TRAILER}: {merge}\n\nand more",
+        f"Repair\n\n{TRAILER}: --all",
+        f"Repair {TRAILER}: {merge}",
+    ):
         filled.git("commit", "-q", "--allow-empty", "-m", message)
         assert read_repaired(cwd, "HEAD") == []

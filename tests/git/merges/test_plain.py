@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.git.merges.merges import Commit, read_commits, read_files_at, read_touched
-from checkpoint_git.git.merges.trees import Note, TreeMerge, find_stopped, is_dropped, merge_by_lines, open_plain
+from checkpoint_git.git.merges.trees import (
+    Note,
+    TreeMerge,
+    find_stopped,
+    is_dropped,
+    merge_by_lines,
+    open_plain,
+)
 from tests.scenarios.driven import drive
 from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 
@@ -35,9 +42,14 @@ def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> Non
     before = diverged.git("count-objects", "-v")
     with open_plain(str(diverged.path)) as plain:
         made = merge_by_lines(plain, *ids(diverged))
-        (file,) = read_touched(plain.cwd, Commit(made.tree, made.tree, ids(diverged), ""), plain.env).files
+        (file,) = read_touched(
+            plain.cwd, Commit(made.tree, made.tree, ids(diverged), ""), plain.env
+        ).files
         assert file.result == f"left\n{LINES}right\n".encode()
-        assert read_files_at(plain.cwd, [PATH, "gone"], plain.env, made.tree) == {PATH: file.result, "gone": None}
+        assert read_files_at(plain.cwd, [PATH, "gone"], plain.env, made.tree) == {
+            PATH: file.result,
+            "gone": None,
+        }
         assert (find_stopped(made), made.unsettled) == ({}, [])
     assert diverged.git("count-objects", "-v") == before
 
@@ -61,7 +73,9 @@ def test_a_note_counts_for_checkpoints_alone() -> None:
 
 
 @NEEDS_MERGE_TREE
-@pytest.mark.parametrize("lines", ["* merge=union", "* merge=ours-always", "* -merge", "* text eol=crlf"])
+@pytest.mark.parametrize(
+    "lines", ["* merge=union", "* merge=ours-always", "* -merge", "* text eol=crlf"]
+)
 def test_no_attribute_has_a_say(lines: str, diverged: GitRepo, tmp_path: Path) -> None:
     diverged.git("config", "merge.ours-always.driver", "true")
     diverged.git("config", "core.attributesFile", str(tmp_path / "attributes"))
@@ -72,7 +86,9 @@ def test_no_attribute_has_a_say(lines: str, diverged: GitRepo, tmp_path: Path) -
         diverged.commit("attributes")
     with open_plain(str(diverged.path)) as plain:
         made = merge_by_lines(plain, *ids(diverged))
-        assert read_files_at(plain.cwd, [PATH], plain.env, made.tree) == {PATH: f"left\n{LINES}right\n".encode()}
+        assert read_files_at(plain.cwd, [PATH], plain.env, made.tree) == {
+            PATH: f"left\n{LINES}right\n".encode()
+        }
 
 
 def test_a_side_that_was_thrown_away_is_known_by_its_other_files(diverged: GitRepo) -> None:

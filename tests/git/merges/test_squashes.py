@@ -12,7 +12,9 @@ PATH = ".checkpoints/build.checkpoint.json"
 
 @pytest.fixture
 def squashed(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
-    """Main holds the work of pull request 12 as one commit; the request's head is here under the server's name."""
+    """Main holds the work of pull request 12 as one commit; the request's head is here under the
+    server's name.
+    """
     monkeypatch.setenv("GIT_COMMITTER_DATE", "@1772452800 +0000")
     copy_built(build_squashed, repo.path)
     return repo
@@ -52,20 +54,28 @@ def test_only_a_numbers_first_commit_is_the_squash(squashed: GitRepo) -> None:
     assert find(squashed) == [expected]
 
 
-@pytest.mark.parametrize("name", ["refs/remotes/origin/pr/12", "refs/remotes/upstream/pull/12/head"])
+@pytest.mark.parametrize(
+    "name", ["refs/remotes/origin/pr/12", "refs/remotes/upstream/pull/12/head"]
+)
 def test_heads_are_found_where_people_fetch_them(name: str, squashed: GitRepo) -> None:
     squashed.git("update-ref", name, "topic")
     squashed.git("update-ref", "-d", "refs/pull/12/head")
     assert find(squashed) == [sides(squashed)]
 
 
-def test_a_requests_number_in_the_last_line_counts_where_servers_write_it(squashed: GitRepo) -> None:
+def test_a_requests_number_in_the_last_line_counts_where_servers_write_it(
+    squashed: GitRepo,
+) -> None:
     squashed.git("update-ref", "refs/merge-requests/7/head", "topic")
-    squashed.git("commit", "-q", "--amend", "-m", "Do the work\n\nSee merge request group/project!7")
+    squashed.git(
+        "commit", "-q", "--amend", "-m", "Do the work\n\nSee merge request group/project!7"
+    )
     assert find(squashed) == [sides(squashed)]
 
 
-def test_a_head_that_moved_on_is_no_other_side(squashed: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_that_moved_on_is_no_other_side(
+    squashed: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     squashed.git("checkout", "-q", "topic")
     monkeypatch.setenv("GIT_COMMITTER_DATE", "@1772452900 +0000")
     squashed.write(PATH, "more\n")

@@ -1,4 +1,6 @@
-"""What git says of a merge without a work tree, taken apart; trees and blobs written without an index of anybody's."""
+"""What git says of a merge without a work tree, taken apart; trees and blobs written without an
+index of anybody's.
+"""
 
 import os
 import shutil
@@ -52,7 +54,11 @@ def test_git_merges_without_a_work_tree(sides: GitRepo) -> None:
     with open_sealed(str(sides.path)) as sealed:
         merged = merge_trees(sealed, *(sides.git("rev-parse", name) for name in ("one", "two")))
     assert [(file.path, file.kinds) for file in merged.unsettled] == [("b", ("contents",))]
-    assert sides.git("cat-file", "blob", f"{merged.tree}:a").split() == ["x", *map(str, range(9)), "y"]
+    assert sides.git("cat-file", "blob", f"{merged.tree}:a").split() == [
+        "x",
+        *map(str, range(9)),
+        "y",
+    ]
     assert merged.texts == {"a", "b"}
 
 
@@ -70,7 +76,9 @@ def test_nothing_of_the_repository_but_its_objects_is_seen(sides: GitRepo) -> No
         listed = run_sealed(sealed, ["config", "--list", "--show-origin"]).out.decode()
         assert run_sealed(sealed, ["config", "some.key"]).out.decode() == "a 'b'\n\"c\"\n"
         assert run_sealed(sealed, ["for-each-ref"]).out == b""
-        assert run_sealed(sealed, ["cat-file", "-t", sides.git("rev-parse", "one")]).out == b"commit\n"
+        assert (
+            run_sealed(sealed, ["cat-file", "-t", sides.git("rev-parse", "one")]).out == b"commit\n"
+        )
         folder = sealed.folder
     assert "alias.seen" not in listed
     assert not Path(folder).exists()
@@ -80,7 +88,9 @@ def test_a_tree_is_written_with_some_files_changed(sides: GitRepo) -> None:
     tree = sides.git("rev-parse", "base^{tree}")
     with open_sealed(str(sides.path)) as sealed:
         first, second = write_blobs(sealed, [b"new\n", b""])
-        made = write_tree(sealed, tree, {"a": None, "b": Entry("100755", first), "c/d": Entry("100644", second)})
+        made = write_tree(
+            sealed, tree, {"a": None, "b": Entry("100755", first), "c/d": Entry("100644", second)}
+        )
         assert {one.path: one.after for one in diff_trees(sealed.cwd, tree, made, (), sealed.env)} == {
             "a": None, "b": Entry("100755", first), "c/d": Entry("100644", second),
         }  # fmt: skip
@@ -92,7 +102,10 @@ def test_a_tree_is_written_with_some_files_changed(sides: GitRepo) -> None:
 
 def test_lines_are_merged_and_binary_content_is_refused(sides: GitRepo) -> None:
     with open_sealed(str(sides.path)) as sealed:
-        assert merge_lines(sealed.cwd, b"1\n2\n3\n", b"0\n2\n3\n", b"1\n2\n4\n") == (b"0\n2\n4\n", True)
+        assert merge_lines(sealed.cwd, b"1\n2\n3\n", b"0\n2\n3\n", b"1\n2\n4\n") == (
+            b"0\n2\n4\n",
+            True,
+        )
         conflict = merge_lines(sealed.cwd, b"1\n", b"2\n", b"3\n")
         assert conflict.data is not None
         assert (conflict.data[:13], conflict.is_clean) == (b"<<<<<<< ours\n", False)
@@ -111,12 +124,18 @@ def test_a_git_that_cannot_merge_so_is_named_with_the_version_that_can(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     commits = [sides.git("rev-parse", name) for name in ("one", "two")]
-    with open_sealed(str(sides.path)) as sealed, pytest.raises(CheckpointError, match=r"git 2\.37\.7 is too") as raised:
+    with (
+        open_sealed(str(sides.path)) as sealed,
+        pytest.raises(CheckpointError, match=r"git 2\.37\.7 is too") as raised,
+    ):
         merge_trees(sealed, *commits)
     assert str(raised.value.hint) == "install git 2.38 or newer"
 
 
 @NEEDS_MERGE_TREE
 def test_commits_that_are_not_there_are_an_error(sides: GitRepo) -> None:
-    with open_sealed(str(sides.path)) as sealed, pytest.raises(CheckpointError, match="merge-tree failed"):
+    with (
+        open_sealed(str(sides.path)) as sealed,
+        pytest.raises(CheckpointError, match="merge-tree failed"),
+    ):
         merge_trees(sealed, "1" * 40, "2" * 40)

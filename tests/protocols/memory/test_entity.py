@@ -30,16 +30,22 @@ def apply(entity: Entity, changes: dict[str, str | None], calls: int = 3) -> Ent
     """The entity after the first so many calls of an update."""
     steps = plan_update(entity, changes)
     there = list(entity.observations)
-    for number, (kind, texts) in enumerate((("-", steps.leftovers), ("+", steps.add), ("-", steps.delete))):
+    for number, (kind, texts) in enumerate(
+        (("-", steps.leftovers), ("+", steps.add), ("-", steps.delete))
+    ):
         if number < calls:
             there = (
-                [*there, *(t for t in texts if t not in there)] if kind == "+" else [t for t in there if t not in texts]
+                [*there, *(t for t in texts if t not in there)]
+                if kind == "+"
+                else [t for t in there if t not in texts]
             )
     return entity._replace(observations=tuple(there))
 
 
 def test_a_field_is_what_stands_behind_the_first_colon() -> None:
-    reading = read_entity(make("initiative: a: b", "next_action:c:d", "timestamp:2026-01-01T00:00:00Z", "a remark"))
+    reading = read_entity(
+        make("initiative: a: b", "next_action:c:d", "timestamp:2026-01-01T00:00:00Z", "a remark")
+    )
     assert reading.fields["initiative"] == "a: b"
     assert reading.fields["next_action"] == "c:d"
     assert reading.loose == ["a remark"]
@@ -71,7 +77,9 @@ def test_the_newest_timestamp_counts_and_of_other_keys_what_was_added_last() -> 
 
 texts = st.text(st.characters(codec="utf-8", min_codepoint=32), min_size=1, max_size=8)
 values = texts.map(str.strip).filter(bool)
-updates = st.lists(st.dictionaries(st.sampled_from(KEYS[:6]), values, min_size=1), min_size=1, max_size=6)
+updates = st.lists(
+    st.dictionaries(st.sampled_from(KEYS[:6]), values, min_size=1), min_size=1, max_size=6
+)
 
 
 @given(updates)
@@ -85,7 +93,9 @@ def test_after_any_updates_every_field_has_its_last_value_alone(rows: list[dict[
 
 
 @given(updates, st.integers(0, 3))
-def test_an_update_that_is_killed_anywhere_is_mended_by_the_next(rows: list[dict[str, str]], calls: int) -> None:
+def test_an_update_that_is_killed_anywhere_is_mended_by_the_next(
+    rows: list[dict[str, str]], calls: int
+) -> None:
     entity = make(*SOUND)
     for number, row in enumerate(rows[:-1]):
         entity = apply(entity, {**row, "timestamp": f"2026-01-02T00:00:0{number}Z"}, calls)
@@ -139,8 +149,15 @@ def test_any_text_is_an_observation(text: str) -> None:
 
 
 def test_known_keys_with_capitals_are_read_in_lower_case() -> None:
-    reading = read_entity(make("Initiative: i", "NEXT_ACTION:a", "milestone:M1", "Milestone: M2", "Jira: J-1"))
-    assert reading.fields == {"initiative": "i", "next_action": "a", "milestone": "M2", "Jira": "J-1"}
+    reading = read_entity(
+        make("Initiative: i", "NEXT_ACTION:a", "milestone:M1", "Milestone: M2", "Jira: J-1")
+    )
+    assert reading.fields == {
+        "initiative": "i",
+        "next_action": "a",
+        "milestone": "M2",
+        "Jira": "J-1",
+    }
     assert reading.several == {"milestone": ["M1", "M2"]}
     assert reading.spelled == ["Initiative", "NEXT_ACTION", "Milestone"]
 
@@ -148,12 +165,20 @@ def test_known_keys_with_capitals_are_read_in_lower_case() -> None:
 @rows(
     ("before", "changes", "after"),
     [
-        (("Initiative: i", "Jira:x", "Notes: a"), {"phase": "A"}, {"initiative:i", "phase:A", "Jira:x", "Notes: a"}),
+        (
+            ("Initiative: i", "Jira:x", "Notes: a"),
+            {"phase": "A"},
+            {"initiative:i", "phase:A", "Jira:x", "Notes: a"},
+        ),
         (("initiative:i", "Phase:A"), {"phase": "A"}, {"initiative:i", "phase:A"}),
         (("initiative:i", "Phase:A", "PHASE: A"), {"phase": "B"}, {"initiative:i", "phase:B"}),
         (("initiative:i", "Phase:A"), {"phase": None}, {"initiative:i"}),
         (("Initiative:i", "initiative: i"), {"phase": "A"}, {"initiative: i", "phase:A"}),
-        (("initiative:i", "phase:A", "Phase:B"), {"milestone": "M"}, {"initiative:i", "phase:B", "milestone:M"}),
+        (
+            ("initiative:i", "phase:A", "Phase:B"),
+            {"milestone": "M"},
+            {"initiative:i", "phase:B", "milestone:M"},
+        ),
     ],
 )
 def test_an_update_writes_keys_in_lower_case_and_keeps_every_value(
@@ -162,13 +187,20 @@ def test_an_update_writes_keys_in_lower_case_and_keeps_every_value(
     entity = make(*before)
     expected = {**read_entity(entity).fields, **changes}
     assert {*apply(entity, changes).observations} == after
-    assert read_entity(apply(entity, changes)).fields == {key: text for key, text in expected.items() if text}
+    assert read_entity(apply(entity, changes)).fields == {
+        key: text for key, text in expected.items() if text
+    }
     for calls in (1, 2):  # killed in between
-        assert read_entity(apply(entity, changes, calls)).fields.keys() >= read_entity(entity).fields.keys()
+        assert (
+            read_entity(apply(entity, changes, calls)).fields.keys()
+            >= read_entity(entity).fields.keys()
+        )
 
 
 def test_addresses_and_sentences_are_no_fields() -> None:
-    assert [parse(text).key for text in ("http://x", "a note: b", "plain", ":x", "9a:b")] == [""] * 5
+    assert [parse(text).key for text in ("http://x", "a note: b", "plain", ":x", "9a:b")] == [
+        ""
+    ] * 5
 
 
 def test_values_are_grouped_in_their_order_and_only_once() -> None:
@@ -176,7 +208,11 @@ def test_values_are_grouped_in_their_order_and_only_once() -> None:
 
 
 def test_known_fields_come_first() -> None:
-    assert write_all({"zebra": "z", "phase": "p", "initiative": "i"}) == ["initiative:i", "phase:p", "zebra:z"]
+    assert write_all({"zebra": "z", "phase": "p", "initiative": "i"}) == [
+        "initiative:i",
+        "phase:p",
+        "zebra:z",
+    ]
 
 
 def test_a_comma_in_a_path_is_no_separator() -> None:

@@ -43,7 +43,9 @@ RELATION = {"type": "relation", "from": "a", "to": "a", "relationType": "is"}
         f"{printed(VALUE, indent=None)}\n\n{printed(RELATION)}",
     ],
 )
-def test_a_graph_that_was_printed_in_another_form_is_read_and_not_emptied(tmp_path: Path, text: str) -> None:
+def test_a_graph_that_was_printed_in_another_form_is_read_and_not_emptied(
+    tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "graph.jsonl"
     path.write_text(text)
     repair = plan_repair(read_lines(str(path)))
@@ -60,7 +62,9 @@ def test_a_graph_that_was_printed_in_another_form_is_read_and_not_emptied(tmp_pa
         (f"[\n{printed(VALUE, RELATION, indent=None)}\n]", 0),
     ],
 )
-def test_what_cannot_be_read_between_printed_objects_counts_as_lost(tmp_path: Path, text: str, lost: int) -> None:
+def test_what_cannot_be_read_between_printed_objects_counts_as_lost(
+    tmp_path: Path, text: str, lost: int
+) -> None:
     path = tmp_path / "graph.jsonl"
     path.write_text(text)
     repair = plan_repair(read_lines(str(path)))
@@ -78,7 +82,10 @@ def test_a_graph_in_utf_16_is_repaired_and_not_emptied(tmp_path: Path, encoding:
 
 def test_an_object_of_many_lines_and_long_texts_is_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "graph.jsonl"
-    long = {**VALUE, "observations": [f"phase:{'x' * 9_000}", *(f"note:{at}\u00e9\n" for at in range(3_000))]}
+    long = {
+        **VALUE,
+        "observations": [f"phase:{'x' * 9_000}", *(f"note:{at}\u00e9\n" for at in range(3_000))],
+    }
     path.write_text("{\n" * 2 + printed(long, RELATION))
     assert [line.value for line in plan_repair(read_lines(str(path))).lines] == [long, RELATION]
 
@@ -89,15 +96,27 @@ def test_a_broken_file_is_moved_aside_whole(tmp_path: Path) -> None:
     repair = salvage(str(path), str(tmp_path / "aside"))
     assert (len(repair.lines), repair.lost, repair.faults) == (4, 1, [(3, "not JSON")])
     assert (tmp_path / "aside").read_bytes() == before
-    assert [line.text for line in read_lines(str(path))] == [*OTHERS[:2], entity_line("a:1"), OTHERS[2]]
+    assert [line.text for line in read_lines(str(path))] == [
+        *OTHERS[:2],
+        entity_line("a:1"),
+        OTHERS[2],
+    ]
 
 
 @pytest.mark.parametrize(
     ("line", "kept", "fault"),
     [
         ("null", 0, ["not JSON"]),
-        ('{"type":"entity","name":1,"entityType":"x","observations":[]}', 0, ["entity: its name is not a text"]),
-        ('{"type":"relation","from":"a","to":"b"}', 0, ["relation: its relationType is not a text"]),
+        (
+            '{"type":"entity","name":1,"entityType":"x","observations":[]}',
+            0,
+            ["entity: its name is not a text"],
+        ),
+        (
+            '{"type":"relation","from":"a","to":"b"}',
+            0,
+            ["relation: its relationType is not a text"],
+        ),
         (
             '{"type":"entity","name":"n","entityType":"x","observations":[1,null,"b"]}',
             1,
@@ -111,10 +130,16 @@ def test_a_broken_file_is_moved_aside_whole(tmp_path: Path) -> None:
         ),
         (STRANGE, 1, []),
         ("\ufeff" + entity_line("a:1"), 1, [SPLIT]),
-        (entity_line("a:1") + entity_line("a:1", name="n") + '{"type":"en', 2, [SPLIT, SPLIT, "not JSON"]),
+        (
+            entity_line("a:1") + entity_line("a:1", name="n") + '{"type":"en',
+            2,
+            [SPLIT, SPLIT, "not JSON"],
+        ),
     ],
 )
-def test_every_line_that_stops_a_server_is_repaired(tmp_path: Path, line: str, kept: int, fault: Sequence[str]) -> None:
+def test_every_line_that_stops_a_server_is_repaired(
+    tmp_path: Path, line: str, kept: int, fault: Sequence[str]
+) -> None:
     path = put_graph(tmp_path / "graph.jsonl", line)
     repair = plan_repair(read_lines(str(path)))
     assert len(repair.lines) == 3 + kept
@@ -129,7 +154,9 @@ def test_an_entity_that_is_there_twice_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("half", ["d800", "dbff", "dc00", "dd00", "dfff"])
-def test_half_of_a_surrogate_pair_stays_what_it_is_in_a_line_that_is_repaired(tmp_path: Path, half: str) -> None:
+def test_half_of_a_surrogate_pair_stays_what_it_is_in_a_line_that_is_repaired(
+    tmp_path: Path, half: str
+) -> None:
     texts = entity_line("a:1", "b:é").replace("a:1", f"a:\\u{half}")
     path = put_graph(tmp_path / "graph.jsonl", f"[{texts}]")
     salvage(str(path), str(tmp_path / "aside"))
@@ -149,7 +176,9 @@ SCRIPT = "/x/node_modules/@modelcontextprotocol/server-memory/dist/index.js"
 OWN = {"MEMORY_FILE_PATH": "/graph.jsonl"}
 
 
-def test_a_server_that_runs_is_known_by_its_program_and_its_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_runs_is_known_by_its_program_and_its_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rows = [
         (["node", SCRIPT], OWN, True),
         (["node", SCRIPT], {"MEMORY_FILE_PATH": "/other.jsonl"}, False),

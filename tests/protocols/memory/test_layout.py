@@ -21,15 +21,23 @@ def test_a_command_is_split_as_a_shell_splits_and_runs_in_none() -> None:
         ("s", "", {}, ""),
     ],
 )
-def test_the_graph_is_where_the_nearest_setting_says(command: str, file: str, env: dict[str, str], graph: str) -> None:
+def test_the_graph_is_where_the_nearest_setting_says(
+    command: str, file: str, env: dict[str, str], graph: str
+) -> None:
     assert layout.read_command(command, file, env).graph == graph
 
 
 @pytest.mark.parametrize(
     ("command", "file", "env"),
-    [("s", "a.jsonl", {}), ("MEMORY_FILE_PATH=./a s", "", {}), ("s", "", {"MEMORY_FILE_PATH": "a"})],
+    [
+        ("s", "a.jsonl", {}),
+        ("MEMORY_FILE_PATH=./a s", "", {}),
+        ("s", "", {"MEMORY_FILE_PATH": "a"}),
+    ],
 )
-def test_a_relative_graph_is_refused_wherever_it_is_named(command: str, file: str, env: dict[str, str]) -> None:
+def test_a_relative_graph_is_refused_wherever_it_is_named(
+    command: str, file: str, env: dict[str, str]
+) -> None:
     with pytest.raises(CheckpointError, match="relative"):
         layout.read_command(command, file, env)
 
@@ -47,8 +55,15 @@ def test_what_cannot_be_a_name_is_none(name: str) -> None:
 
 
 def test_clones_of_one_remote_have_a_mark_in_common_and_other_repositories_none() -> None:
-    addresses = ("git@host:acme/app.git", "https://user:secret@host/acme/app", "ssh://git@host/acme/app/")
-    marks = {layout.mark_repository(address, f"/home/{at}/app/.git")[0] for at, address in enumerate(addresses)}
+    addresses = (
+        "git@host:acme/app.git",
+        "https://user:secret@host/acme/app",
+        "ssh://git@host/acme/app/",
+    )
+    marks = {
+        layout.mark_repository(address, f"/home/{at}/app/.git")[0]
+        for at, address in enumerate(addresses)
+    }
     assert len(marks) == 1
     assert marks.pop().startswith("app-")
     folders = ("/home/a/app/.git", "/home/b/app/.git", "/home/c/app.git")

@@ -36,7 +36,10 @@ def test_what_is_wrong_has_a_code(observations: tuple[str, ...], found: list[str
     assert codes(*observations) == found
 
 
-@rows(("later", "found"), [(7 * DAY, []), (7 * DAY + 1, ["memory/outdated"]), (-DAY, ["memory/ahead"]), (-60, [])])
+@rows(
+    ("later", "found"),
+    [(7 * DAY, []), (7 * DAY + 1, ["memory/outdated"]), (-DAY, ["memory/ahead"]), (-60, [])],
+)
 def test_a_checkpoint_is_outdated_after_seven_days(later: int, found: list[str]) -> None:
     assert codes("initiative:i", f"timestamp:{STAMP}", now=NOW + later) == found
 

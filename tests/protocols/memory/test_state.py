@@ -1,4 +1,6 @@
-"""The notes of memory in the git directory: read with care, also as the former version wrote them."""
+"""The notes of memory in the git directory: read with care, also as the former version wrote
+them.
+"""
 
 from pathlib import Path
 

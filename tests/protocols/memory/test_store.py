@@ -25,14 +25,20 @@ NAME = "initiative-checkpoint"
 
 
 class ForgetfulTransport(MemoryTransport):
-    """A graph that acknowledges so many writes and keeps none of them: another writer was faster."""
+    """A graph that acknowledges so many writes and keeps none of them: another writer was
+    faster.
+    """
 
     def __init__(self, entities: Sequence[Entity] = (), forgets: int = 1) -> None:
         super().__init__(entities)
         self.forgets = forgets
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        return [each.name for each in entities] if self._is_forgotten() else super().create_entities(entities)
+        return (
+            [each.name for each in entities]
+            if self._is_forgotten()
+            else super().create_entities(entities)
+        )
 
     def change_observations(self, name: str, steps: Steps) -> None:
         if not self._is_forgotten():
@@ -60,7 +66,9 @@ def test_an_entity_that_appears_while_it_is_made_is_changed_instead() -> None:
     made = transport.create_entities
 
     def create(entities: Sequence[Entity]) -> list[str]:
-        transport.entities.setdefault(NAME, Entity(NAME, "checkpoint", ("initiative:theirs", "note:kept")))
+        transport.entities.setdefault(
+            NAME, Entity(NAME, "checkpoint", ("initiative:theirs", "note:kept"))
+        )
         return made(entities)
 
     transport.create_entities = create  # type: ignore[method-assign]  # another client, between two calls
@@ -81,7 +89,11 @@ def test_a_fresh_beginning_leaves_nothing_of_what_was() -> None:
     transport = MemoryTransport([before])
     request = TriggerRequest("manual", {"initiative": "i", "phase": "b"})
     save_checkpoint(transport, Home(NAME), lambda: request, 86_400, lambda _: "")
-    assert set(transport.entities[NAME].observations) == {"initiative:i", "phase:b", "timestamp:1970-01-02T00:00:00Z"}
+    assert set(transport.entities[NAME].observations) == {
+        "initiative:i",
+        "phase:b",
+        "timestamp:1970-01-02T00:00:00Z",
+    }
 
 
 def test_what_is_removed_is_gone_and_the_rest_is_there() -> None:
@@ -174,11 +186,16 @@ def test_an_update_of_a_field_with_several_values_keeps_a_copy_first(
         ({"next": "x" * MAX_VALUE, "a_B-1": "é"}, ""),
         ({"1a": "x"}, 'invalid field "1a"'),
         ({"next": " "}, "next is empty"),
-        ({"next": "x" * (MAX_VALUE + 1)}, f"next has {MAX_VALUE + 1} characters; {MAX_VALUE} is the limit"),
+        (
+            {"next": "x" * (MAX_VALUE + 1)},
+            f"next has {MAX_VALUE + 1} characters; {MAX_VALUE} is the limit",
+        ),
         ({"phase": "a", "next": "\udcff"}, "next is not UTF-8 text"),
     ],
 )
-def test_a_field_has_a_plain_name_and_a_text_that_every_server_keeps(fields: dict[str, str], trouble: str) -> None:
+def test_a_field_has_a_plain_name_and_a_text_that_every_server_keeps(
+    fields: dict[str, str], trouble: str
+) -> None:
     found = ""
     try:
         check_fields(fields)

@@ -27,7 +27,9 @@ def test_every_field_has_its_place() -> None:
 
 def test_the_document_wins_where_both_differ_and_the_other_way_when_asked() -> None:
     fields = {**FIELDS, "milestone": "M2"}
-    assert sync.plan_checkpoint(sync.compare(fields, DOCUMENT, {}, to_document=False)) == {"milestone": "M1"}
+    assert sync.plan_checkpoint(sync.compare(fields, DOCUMENT, {}, to_document=False)) == {
+        "milestone": "M1"
+    }
     found = sync.compare(fields, DOCUMENT, {}, to_document=True)
     assert sync.plan_checkpoint(found) == {}
     assert sync.plan_document(DOCUMENT, found) == {("active", "milestone"): "M2"}
@@ -38,7 +40,10 @@ def test_the_document_wins_where_both_differ_and_the_other_way_when_asked() -> N
 @pytest.mark.parametrize("to_document", [False, True])
 def test_what_one_side_lacks_is_filled_in_either_way(to_document: bool) -> None:
     found = sync.compare(
-        {"phase": "p", "context_files": "a,b"}, {"active": {"initiative": "i"}}, {}, to_document=to_document
+        {"phase": "p", "context_files": "a,b"},
+        {"active": {"initiative": "i"}},
+        {},
+        to_document=to_document,
     )
     assert sync.plan_checkpoint(found) == {"initiative": "i"}
     assert sync.plan_document({}, found) == {
@@ -83,14 +88,19 @@ BOTH = {"initiative": "i", "milestone": "M1"}
         ("M1", "", None, False),
     ],
 )
-def test_after_a_sync_the_side_that_went_on_wins(ours: str, theirs: str, winner: str | None, is_lost: bool) -> None:
+def test_after_a_sync_the_side_that_went_on_wins(
+    ours: str, theirs: str, winner: str | None, is_lost: bool
+) -> None:
     document = {"active": {"initiative": "i", "milestone": theirs}}
     found = sync.compare({"initiative": "i", "milestone": ours}, document, BOTH, to_document=False)
     assert [(one.winner, one.differs) for one in found] == ([(winner, is_lost)] if winner else [])
 
 
 def test_what_both_have_is_remembered() -> None:
-    document = {"active": {"initiative": "i", "milestone": "M2"}, "resume": {"context_files": ["a", "b"]}}
+    document = {
+        "active": {"initiative": "i", "milestone": "M2"},
+        "resume": {"context_files": ["a", "b"]},
+    }
     fields = {"initiative": "i", "milestone": "M1", "context_files": "a, b", "phase": "p"}
     found = sync.compare(fields, document, {}, to_document=False)
     expected = {"initiative": "i", "milestone": "M2", "context_files": "a, b", "phase": "p"}

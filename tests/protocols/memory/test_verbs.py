@@ -66,8 +66,12 @@ def test_an_old_checkpoint_is_told_and_a_fresh_start_suggested(repo: GitRepo, gr
     assert "Start fresh (recommended)" in run_here("memory", "load", cwd=repo.path).stdout
 
 
-def test_details_show_every_field_and_remark_without_obeying_them(repo: GitRepo, graph: Path) -> None:
-    put_graph(graph, entity_line(*SOUND, "timestamp:2020-01-01T00:00:00Z", "own:\x1b[31mred", "a remark"))
+def test_details_show_every_field_and_remark_without_obeying_them(
+    repo: GitRepo, graph: Path
+) -> None:
+    put_graph(
+        graph, entity_line(*SOUND, "timestamp:2020-01-01T00:00:00Z", "own:\x1b[31mred", "a remark")
+    )
     said = run_here("memory", "load", "--details", cwd=repo.path).stdout
     assert "own: \\x1b[31mred" in said
     assert "a remark" in said
@@ -125,7 +129,9 @@ def test_another_name_is_another_checkpoint(repo: GitRepo, graph: Path) -> None:
         ("save", "--initiative", " "),
     ],
 )
-def test_words_that_make_no_sense_are_refused(repo: GitRepo, graph: Path, words: tuple[str, ...]) -> None:
+def test_words_that_make_no_sense_are_refused(
+    repo: GitRepo, graph: Path, words: tuple[str, ...]
+) -> None:
     before = graph.read_bytes()
     memory(repo, *words, code=2)
     assert graph.read_bytes() == before
@@ -192,21 +198,35 @@ def test_a_dry_sync_changes_neither_side(repo: GitRepo, graph: Path) -> None:
     assert repo.read("WORKFLOW-STATUS.yaml") == 'active: {milestone: M2, initiative: "i"}\r\n'
 
 
-def test_load_names_what_the_status_file_says_otherwise_until_they_agree(repo: GitRepo, graph: Path) -> None:
+def test_load_names_what_the_status_file_says_otherwise_until_they_agree(
+    repo: GitRepo, graph: Path
+) -> None:
     put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z"))
     document = "active:\n  initiative: login-2026\n  milestone: M2\n"
     repo.write("WORKFLOW-STATUS.yaml", document)
-    (found,) = [each for each in memory(repo, "load")["findings"] if each["code"] == "memory/sync-differs"]
-    assert found["message"] == 'milestone: checkpoint "M1", active.milestone "M2"; the document wins'
+    (found,) = [
+        each for each in memory(repo, "load")["findings"] if each["code"] == "memory/sync-differs"
+    ]
+    assert (
+        found["message"] == 'milestone: checkpoint "M1", active.milestone "M2"; the document wins'
+    )
     memory(repo, *found["hint"].partition("checkpoint memory ")[2].split())
     assert "memory/sync-differs" not in codes(memory(repo, "load"))
-    memory(repo, "update", "milestone=M3")  # the checkpoint went on: nothing of it would be replaced
+    # the checkpoint went on: nothing of it would be replaced
+    memory(repo, "update", "milestone=M3")
     assert "memory/sync-differs" not in codes(memory(repo, "load"))
     repo.write("WORKFLOW-STATUS.yaml", "active: [")
     assert memory(repo, "load")["exists"] is True
-    repo.write("WORKFLOW-STATUS.yaml", "active: {initiative: another, milestone: M9}")  # of which nothing is mixed in
-    found = [each["message"] for each in memory(repo, "load")["findings"] if each["code"] == "memory/sync-differs"]
-    assert found == ['initiative: checkpoint "login-2026", active.initiative "another"; the document wins']
+    # of which nothing is mixed in
+    repo.write("WORKFLOW-STATUS.yaml", "active: {initiative: another, milestone: M9}")
+    found = [
+        each["message"]
+        for each in memory(repo, "load")["findings"]
+        if each["code"] == "memory/sync-differs"
+    ]
+    assert found == [
+        'initiative: checkpoint "login-2026", active.initiative "another"; the document wins'
+    ]
 
 
 def test_sync_begins_a_checkpoint_from_the_document(repo: GitRepo, graph: Path) -> None:
@@ -225,23 +245,41 @@ def test_setup_asks_before_anything_is_downloaded(repo: GitRepo) -> None:
 
 
 def test_a_person_at_a_terminal_is_asked_once_how_to_go_on(repo: GitRepo, graph: Path) -> None:
-    args = argparse.Namespace(action="load", words=[], entity=None, strict=False, **dict.fromkeys(verbs.TAKERS))
+    args = argparse.Namespace(
+        action="load", words=[], entity=None, strict=False, **dict.fromkeys(verbs.TAKERS)
+    )
     args.resume = args.fresh = args.details = False
     wrong = []
-    for answer, expected in (("r", "next: Write the tests"), ("d", "own: thing"), ("f", "deleted"), ("x", "")):
+    for answer, expected in (
+        ("r", "next: Write the tests"),
+        ("d", "own: thing"),
+        ("f", "deleted"),
+        ("x", ""),
+    ):
         put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z", "own:thing"))
         shown: list[str] = []
 
-        def ask(question: str, blocks: Sequence[Any] = (), answer: str = answer, shown: list[str] = shown) -> str:
+        def ask(
+            question: str,
+            blocks: Sequence[Any] = (),
+            answer: str = answer,
+            shown: list[str] = shown,
+        ) -> str:
             shown += [*(block.text for block in blocks), question]
             return answer
 
-        asked = SimpleNamespace(cwd=str(repo.path), env=os.environ, now=1_800_000_000, interactive=True, ask=ask)
+        asked = SimpleNamespace(
+            cwd=str(repo.path), env=os.environ, now=1_800_000_000, interactive=True, ask=ask
+        )
         outcome = verbs.run(args, cast(Invocation, asked))
         shown += [block.text for block in outcome.blocks if isinstance(block, Line)]
         text = "\n".join(shown)
         is_there = "initiative-checkpoint" in graph.read_text()
-        if expected not in text or text.count("Resume from checkpoint?") != 1 or is_there == (answer == "f"):
+        if (
+            expected not in text
+            or text.count("Resume from checkpoint?") != 1
+            or is_there == (answer == "f")
+        ):
             wrong.append((answer, text))
     assert wrong == []
 

@@ -17,7 +17,9 @@ def pipeline(tmp_path: Path) -> Pipeline:
 
 
 def test_records_are_written_read_listed_and_counted(pipeline: Pipeline) -> None:
-    written = pipeline.write("implement", PAYLOADS["implement"], commits={"web": "a1b2c3d"}, artifacts=["src/foo.py"])
+    written = pipeline.write(
+        "implement", PAYLOADS["implement"], commits={"web": "a1b2c3d"}, artifacts=["src/foo.py"]
+    )
     assert written.path == f"{TICKET}/{RUN}/phase_1_implement_a1.yaml"
     assert pipeline.read("implement") == written.value
     assert list(pipeline.list()) == [written.value]

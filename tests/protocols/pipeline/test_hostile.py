@@ -1,4 +1,6 @@
-"""What happens to pipeline records behind their writer's back: git commands, clocks, editors, odd files."""
+"""What happens to pipeline records behind their writer's back: git commands, clocks, editors, odd
+files.
+"""
 
 import json
 import os
@@ -29,7 +31,17 @@ def ask(root: Path, *words: str, code: int = 0) -> dict[str, Any]:
 
 
 def write(root: Path, phase: str = "implement", *words: str, code: int = 0) -> dict[str, Any]:
-    return ask(root, "write", *WHOSE, "--phase", phase, "--payload", json.dumps(PAYLOADS[phase]), *words, code=code)
+    return ask(
+        root,
+        "write",
+        *WHOSE,
+        "--phase",
+        phase,
+        "--payload",
+        json.dumps(PAYLOADS[phase]),
+        *words,
+        code=code,
+    )
 
 
 def where(root: Path) -> str:
@@ -74,7 +86,9 @@ def test_a_stash_takes_a_staged_record_along_and_brings_it_back(work: GitRepo) -
 
 
 @pytest.mark.parametrize("way", ["merge", "rebase"])
-def test_markers_in_a_record_make_it_broken_and_the_one_before_counts(work: GitRepo, way: str) -> None:
+def test_markers_in_a_record_make_it_broken_and_the_one_before_counts(
+    work: GitRepo, way: str
+) -> None:
     work.git("checkout", "-q", "-b", "other")
     write(work.path, "implement", "--artifact-paths", '["theirs"]')
     work.commit("theirs")
@@ -95,7 +109,9 @@ def test_a_detached_head_is_a_place_like_any_other(work: GitRepo) -> None:
     assert where(work.path) == "create_pr"
 
 
-def test_a_clone_on_another_machine_goes_on_and_both_come_together(work: GitRepo, tmp_path: Path) -> None:
+def test_a_clone_on_another_machine_goes_on_and_both_come_together(
+    work: GitRepo, tmp_path: Path
+) -> None:
     work.git("clone", "-q", str(work.path), str(tmp_path / "clone"))
     clone = GitRepo(tmp_path / "clone")
     write(clone.path, "local_review")
@@ -107,7 +123,9 @@ def test_a_clone_on_another_machine_goes_on_and_both_come_together(work: GitRepo
     assert where(work.path) == "create_pr"
 
 
-def test_a_work_tree_that_is_removed_takes_only_its_own_records(work: GitRepo, tmp_path: Path) -> None:
+def test_a_work_tree_that_is_removed_takes_only_its_own_records(
+    work: GitRepo, tmp_path: Path
+) -> None:
     work.git("worktree", "add", "-q", str(tmp_path / "linked"))
     write(tmp_path / "linked", "local_review")
     work.git("worktree", "remove", "--force", str(tmp_path / "linked"))
@@ -137,15 +155,24 @@ def test_a_base_may_have_any_name_and_the_hint_quotes_it(tmp_path: Path, name: s
     base = f"--base={tmp_path / name}"
     words = ["resume", *WHOSE, "--skip-to", "create_pr", base]
     done = run_here("pipeline", *words, cwd=tmp_path)
-    hint = json.loads(done.stdout)["hint"].partition("; ")[2].removesuffix(" restores the finished phases")
+    hint = (
+        json.loads(done.stdout)["hint"]
+        .partition("; ")[2]
+        .removesuffix(" restores the finished phases")
+    )
     again = subprocess.run(
-        ["sh", "-c", f"{shlex.quote(str(BIN))}/{hint}"], capture_output=True, cwd=tmp_path, timeout=60
+        ["sh", "-c", f"{shlex.quote(str(BIN))}/{hint}"],
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=60,
     )
     assert json.loads(again.stdout)["resume_from"] == "implement"
 
 
 @pytest.mark.parametrize("kind", [*ODD_FILES, "dangling"])
-def test_what_is_no_file_in_the_place_of_a_record_is_reported_and_never_replaced(work: GitRepo, kind: str) -> None:
+def test_what_is_no_file_in_the_place_of_a_record_is_reported_and_never_replaced(
+    work: GitRepo, kind: str
+) -> None:
     path = work.path / SECOND
     put_odd(path, kind)
     assert len(ask(work.path, "list", "--ticket-id", TICKET)["skipped"]) == 1
@@ -157,9 +184,16 @@ def test_what_is_no_file_in_the_place_of_a_record_is_reported_and_never_replaced
 
 
 @pytest.mark.parametrize("damage", ["half", "empty", "nul", "latin1"])
-def test_a_damaged_record_is_found_by_each_reader_and_never_overwritten(work: GitRepo, damage: str) -> None:
+def test_a_damaged_record_is_found_by_each_reader_and_never_overwritten(
+    work: GitRepo, damage: str
+) -> None:
     path, text = work.path / FIRST, (work.path / FIRST).read_bytes()
-    broken = {"half": text[: len(text) // 2], "empty": b"", "nul": bytes(40), "latin1": b"\xe9: 1\n"}[damage]
+    broken = {
+        "half": text[: len(text) // 2],
+        "empty": b"",
+        "nul": bytes(40),
+        "latin1": b"\xe9: 1\n",
+    }[damage]
     path.write_bytes(broken)
     ask(work.path, "validate", *WHOSE, "--phase", "implement", code=1)
     assert where(work.path) == "implement"
@@ -169,7 +203,9 @@ def test_a_damaged_record_is_found_by_each_reader_and_never_overwritten(work: Gi
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_an_editor_of_another_system_leaves_a_record_that_counts(work: GitRepo, mark: bytes) -> None:
+def test_an_editor_of_another_system_leaves_a_record_that_counts(
+    work: GitRepo, mark: bytes
+) -> None:
     path = work.path / FIRST
     path.write_bytes(mark + path.read_bytes().replace(b"\n", b"\r\n"))
     assert where(work.path) == "local_review"

@@ -1,4 +1,6 @@
-"""Names of pipeline records: run ids against the uuid module, tickets that are no paths, paths taken apart."""
+"""Names of pipeline records: run ids against the uuid module, tickets that are no paths, paths
+taken apart.
+"""
 
 import uuid
 
@@ -33,7 +35,12 @@ def reference(run_id: str) -> str:
         return str(uuid.uuid5(NAMESPACE, run_id))
 
 
-@given(st.one_of(st.uuids().map(str), st.text(st.sampled_from("0123456789abcdefABCDEF-{}urnid:+_ "), max_size=45)))
+@given(
+    st.one_of(
+        st.uuids().map(str),
+        st.text(st.sampled_from("0123456789abcdefABCDEF-{}urnid:+_ "), max_size=45),
+    )
+)
 def test_run_ids_are_what_the_uuid_module_makes_of_them(run_id: str) -> None:
     assert layout.normalize_run_id(run_id) == reference(run_id)
 
@@ -44,7 +51,24 @@ def test_every_spelling_of_a_uuid_becomes_its_usual_form(spelling: str) -> None:
 
 
 @rows(
-    "ticket", ["", " ", ".", "..", "a/b", "x/..", "a\\b", "a\0b", "a\nb", "~", ".git", ".GIT", "x" * 65, "\ud800", " a"]
+    "ticket",
+    [
+        "",
+        " ",
+        ".",
+        "..",
+        "a/b",
+        "x/..",
+        "a\\b",
+        "a\0b",
+        "a\nb",
+        "~",
+        ".git",
+        ".GIT",
+        "x" * 65,
+        "\ud800",
+        " a",
+    ],
 )
 def test_a_ticket_that_could_be_a_path_or_nothing_is_refused(ticket: str) -> None:
     assert layout.find_ticket_trouble(ticket)
@@ -70,7 +94,9 @@ def test_a_base_is_absolute_and_leads_straight_down(base: str) -> None:
         ("phase_4_pr_release_ready_a3.yaml", ("pr_release_ready", 3)),
     ],
 )
-def test_the_numberings_of_both_kinds_of_pipelines_are_read(name: str, found: tuple[str, int]) -> None:
+def test_the_numberings_of_both_kinds_of_pipelines_are_read(
+    name: str, found: tuple[str, int]
+) -> None:
     parsed = layout.parse_path(f"OMN-1/{RUN}/{name}")
     assert parsed is not None
     assert (parsed.phase, parsed.attempt) == found
@@ -114,6 +140,10 @@ def test_a_record_lies_in_the_folder_of_a_run() -> None:
 
 def test_earlier_phases_are_those_of_the_pipeline_at_hand() -> None:
     assert layout.earlier_phases("implement", []) == []
-    assert layout.earlier_phases("ready_for_merge", []) == ["implement", "local_review", "create_pr"]
+    assert layout.earlier_phases("ready_for_merge", []) == [
+        "implement",
+        "local_review",
+        "create_pr",
+    ]
     both = ["implement", "local_review", "create_pr", "pr_release_ready"]
     assert layout.earlier_phases("ready_for_merge", ["pr_release_ready"]) == both

@@ -1,4 +1,6 @@
-"""checkpoint pipeline as real processes: many at once, killed ones, full disks, words that make no sense."""
+"""checkpoint pipeline as real processes: many at once, killed ones, full disks, words that make no
+sense.
+"""
 
 import json
 import random
@@ -77,7 +79,11 @@ def test_usage_errors_of_a_write_that_must_not_block_exit_with_zero(tmp_path: Pa
 
 
 def test_global_options_may_stand_anywhere_and_change_nothing(tmp_path: Path) -> None:
-    for words in (["--json", "pipeline", "list"], ["pipeline", "list", "--json"], ["pipeline", "list", "-q"]):
+    for words in (
+        ["--json", "pipeline", "list"],
+        ["pipeline", "list", "--json"],
+        ["pipeline", "list", "-q"],
+    ):
         done = run_checkpoint(*words, "--ticket-id", "x", cwd=tmp_path)
         assert json.loads(done.stdout)["count"] == 0
 
@@ -94,7 +100,9 @@ def test_many_writers_at_once_lose_nothing(tmp_path: Path, count: int) -> None:
         "--attempt",
         "auto",
     ]
-    writers = [subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) for _ in range(count)]
+    writers = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) for _ in range(count)
+    ]
     said = [json.loads(writer.communicate(timeout=120)[0]) for writer in writers]
     assert sorted(each["attempt_number"] for each in said) == list(range(1, count + 1))
     listed = ask(tmp_path, "list", "--base", str(tmp_path / "base"), "--ticket-id", TICKET, code=0)
@@ -102,12 +110,16 @@ def test_many_writers_at_once_lose_nothing(tmp_path: Path, count: int) -> None:
     assert len(list((tmp_path / "base" / FOLDER).iterdir())) == count
 
 
-def test_a_killed_writer_leaves_whole_records_and_loses_none_that_it_told_of(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_whole_records_and_loses_none_that_it_told_of(
+    tmp_path: Path,
+) -> None:
     base = tmp_path / "base"
     instants = random.Random(7)  # noqa: S311 (when to kill a process is no secret)
     told: set[str] = set()
     for _ in range(8):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(base)], stdout=subprocess.PIPE, text=True)
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(base)], stdout=subprocess.PIPE, text=True
+        )
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
         time.sleep(instants.uniform(0, 0.02))
@@ -122,7 +134,14 @@ def test_a_killed_writer_leaves_whole_records_and_loses_none_that_it_told_of(tmp
 
 
 def test_a_disk_that_takes_nothing_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    command = [str(BIN / "checkpoint"), "pipeline", "write", "--base", str(tmp_path / "base"), *WRITE]
+    command = [
+        str(BIN / "checkpoint"),
+        "pipeline",
+        "write",
+        "--base",
+        str(tmp_path / "base"),
+        *WRITE,
+    ]
     limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command]
     done = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
@@ -131,11 +150,22 @@ def test_a_disk_that_takes_nothing_is_told_and_leaves_nothing(tmp_path: Path) ->
 
 
 def test_a_place_where_nothing_can_be_made_is_told(tmp_path: Path) -> None:
-    assert "could not be written" in ask(tmp_path, "write", "--base", "/dev/null/records", *WRITE, code=1)["error"]
+    assert (
+        "could not be written"
+        in ask(tmp_path, "write", "--base", "/dev/null/records", *WRITE, code=1)["error"]
+    )
 
 
 def test_a_reader_that_goes_away_ends_a_long_list_quietly(tmp_path: Path) -> None:
-    command = [str(BIN / "checkpoint"), "pipeline", "list", "--base", str(tmp_path), "--ticket-id", "x"]
+    command = [
+        str(BIN / "checkpoint"),
+        "pipeline",
+        "list",
+        "--base",
+        str(tmp_path),
+        "--ticket-id",
+        "x",
+    ]
     writer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
     assert writer.stdout is not None
     writer.stdout.close()

@@ -28,7 +28,10 @@ def find(value: dict[str, Any]) -> list[tuple[str, str]]:
         ({"ticket_id": ""}, []),
         ({"ticket_id": 7}, []),
         ({"timestamp_utc": write_instant(NOW + rules.CLOCK_TOLERANCE)}, []),
-        ({"timestamp_utc": write_instant(NOW + rules.CLOCK_TOLERANCE + 1)}, [("pipeline/future", "/timestamp_utc")]),
+        (
+            {"timestamp_utc": write_instant(NOW + rules.CLOCK_TOLERANCE + 1)},
+            [("pipeline/future", "/timestamp_utc")],
+        ),
         ({"timestamp_utc": "2026-03-01T08:00:00"}, [("pipeline/timestamp", "/timestamp_utc")]),
         ({"timestamp_utc": NOW}, []),
         (
@@ -47,11 +50,16 @@ def find(value: dict[str, Any]) -> list[tuple[str, str]]:
         ({"artifact_paths": ["a/b", "", 7]}, []),
         (
             {"artifact_paths": ["ok", "a//b"], "phase_payload": {"files_changed": ["a/../b"]}},
-            [("pipeline/path-not-normal", "/artifact_paths/1"), ("pipeline/path", "/phase_payload/files_changed/0")],
+            [
+                ("pipeline/path-not-normal", "/artifact_paths/1"),
+                ("pipeline/path", "/phase_payload/files_changed/0"),
+            ],
         ),
     ],
 )
-def test_a_value_of_a_record_is_found_where_it_is_wrong(value: dict[str, Any], found: list[tuple[str, str]]) -> None:
+def test_a_value_of_a_record_is_found_where_it_is_wrong(
+    value: dict[str, Any], found: list[tuple[str, str]]
+) -> None:
     assert find(value) == found
 
 

@@ -43,4 +43,6 @@ def test_the_readme_s_table_of_phases_is_the_one_that_is_used() -> None:
     rows = re.findall(r"^\| `([a-z_]+)` \| ([0-9]) \| (.*) \|$", text, re.MULTILINE)
     assert {phase: int(ordinal) for phase, ordinal, _ in rows} == layout.PHASES
     for phase, _, fields in rows:
-        assert {"phase", *re.findall(r"`([a-z_]+)`", fields)} == SCHEMA["$defs"][phase]["properties"].keys()
+        assert {"phase", *re.findall(r"`([a-z_]+)`", fields)} == SCHEMA["$defs"][phase][
+            "properties"
+        ].keys()

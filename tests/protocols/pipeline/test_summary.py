@@ -43,7 +43,9 @@ def test_status_shows_runs_beside_the_skills(base: Path, project: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["build"], ["--brief"], ["--since", "2026-01-01"]])
-def test_a_narrower_status_says_nothing_of_them(base: Path, project: Path, words: list[str]) -> None:
+def test_a_narrower_status_says_nothing_of_them(
+    base: Path, project: Path, words: list[str]
+) -> None:
     assert "pipelines" not in run_verb(status, *words, cwd=project).outcome.data
 
 
@@ -63,7 +65,9 @@ def test_a_setting_that_names_the_usual_folder_counts_once(project: Path, repo: 
     assert len(run_verb(status, cwd=project).outcome.data["pipelines"]) == 1
 
 
-def test_a_linked_worktree_has_the_setting_of_its_repository(base: Path, repo: GitRepo, tmp_path: Path) -> None:
+def test_a_linked_worktree_has_the_setting_of_its_repository(
+    base: Path, repo: GitRepo, tmp_path: Path
+) -> None:
     repo.commit()
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
     place = find_place(str(tmp_path / "linked"))
@@ -85,12 +89,16 @@ def ask_doctor(project: Path) -> list[tuple[str, str]]:
     return [(each.code, each.path.rpartition("/")[2]) for each in found]
 
 
-def test_the_doctor_finds_nothing_about_good_records(base: Path, project: Path, repo: GitRepo) -> None:
+def test_the_doctor_finds_nothing_about_good_records(
+    base: Path, project: Path, repo: GitRepo
+) -> None:
     repo.commit()
     assert ask_doctor(project) == []
 
 
-def test_the_doctor_names_broken_records_and_changed_ones(base: Path, project: Path, repo: GitRepo) -> None:
+def test_the_doctor_names_broken_records_and_changed_ones(
+    base: Path, project: Path, repo: GitRepo
+) -> None:
     repo.commit()
     put_text(base, "phase_2_local_review_a1.yaml", "a: [")
     put_record(base, artifact_paths=["other"])
@@ -106,7 +114,9 @@ def test_the_doctor_names_broken_records_and_changed_ones(base: Path, project: P
     ]
 
 
-def test_the_doctor_names_a_record_whose_commit_was_reverted(base: Path, project: Path, repo: GitRepo) -> None:
+def test_the_doctor_names_a_record_whose_commit_was_reverted(
+    base: Path, project: Path, repo: GitRepo
+) -> None:
     repo.commit()
     repo.git("update-ref", "refs/remotes/origin/main", "HEAD")
     repo.git("revert", "--no-edit", "HEAD")
@@ -115,7 +125,11 @@ def test_the_doctor_names_a_record_whose_commit_was_reverted(base: Path, project
     assert {each.code for each in found} == {"pipeline/changed"}
     assert all("removed in a commit" in each.message for each in found)
     for each in found:
-        subprocess.run(["sh", "-c", str(each.hint).replace("commit --", "commit -m back --")], check=True, cwd=project)
+        subprocess.run(
+            ["sh", "-c", str(each.hint).replace("commit --", "commit -m back --")],
+            check=True,
+            cwd=project,
+        )
     assert ask_doctor(project) == []
 
 

@@ -41,7 +41,13 @@ def test_a_valid_example_has_no_findings(folder: Path) -> None:
 def test_an_invalid_example_has_exactly_the_findings_it_names(folder: Path) -> None:
     found = check_example(folder).findings
     assert [
-        {"level": each.level, "code": each.code, "where": each.where, "line": each.line, "column": each.column}
+        {
+            "level": each.level,
+            "code": each.code,
+            "where": each.where,
+            "line": each.line,
+            "column": each.column,
+        }
         for each in found
     ] == json.loads((folder / "expected.json").read_text("utf-8"))
     assert all(each.message and each.message.isprintable() for each in found)
@@ -56,18 +62,33 @@ def test_a_brief_look_comes_to_the_same_judgement(folder: Path) -> None:
 
 def test_every_code_has_an_example() -> None:
     folder = Path(rules.__file__).parent
-    sources = [(folder / f"{name}.py").read_text("utf-8") for name in ("layout", "rules", "store", "validate")]
+    sources = [
+        (folder / f"{name}.py").read_text("utf-8")
+        for name in ("layout", "rules", "store", "validate")
+    ]
     named = {code for text in sources for code in re.findall(r'"(pipeline/[a-z0-9-]+)"', text)}
-    named |= {f"pipeline/{code}" for text in sources for code in re.findall(r'(?:_error|_warning)\("([a-z-]+)"', text)}
-    shown = {each["code"] for folder in INVALID for each in json.loads((folder / "expected.json").read_text("utf-8"))}
-    of_git = {
-        f"pipeline/{name}" for name in ("artifact-missing", "commit-unknown", "commit-elsewhere", "other-repository")
+    named |= {
+        f"pipeline/{code}"
+        for text in sources
+        for code in re.findall(r'(?:_error|_warning)\("([a-z-]+)"', text)
     }
-    assert named <= shown | of_git | {"pipeline/shape"}  # a keyword that the schema does not use yet
+    shown = {
+        each["code"]
+        for folder in INVALID
+        for each in json.loads((folder / "expected.json").read_text("utf-8"))
+    }
+    of_git = {
+        f"pipeline/{name}"
+        for name in ("artifact-missing", "commit-unknown", "commit-elsewhere", "other-repository")
+    }
+    # a keyword that the schema does not use yet
+    assert named <= shown | of_git | {"pipeline/shape"}
 
 
 def test_validate_reads_records_as_it_reads_checkpoints() -> None:
-    document = check_document(f"records/{PATH}", write_block(record(attempt_number=2)).encode(), now=NOW)
+    document = check_document(
+        f"records/{PATH}", write_block(record(attempt_number=2)).encode(), now=NOW
+    )
     assert [(each.code, each.line) for each in document.findings] == [("pipeline/misplaced", 10)]
     assert document.skill == PATH
 
@@ -91,7 +112,10 @@ def test_any_bytes_give_a_record_with_findings(data: bytes) -> None:
         st.sampled_from(RECORD_FIELDS),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-            lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+            lambda inner: (
+                st.lists(inner, max_size=2)
+                | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+            ),
             max_leaves=4,
         ),
     )
@@ -99,7 +123,10 @@ def test_any_bytes_give_a_record_with_findings(data: bytes) -> None:
 def test_any_values_in_the_fields_are_judged_without_a_crash(changes: dict[str, object]) -> None:
     value = {**record(), **changes}
     found = check_record(PATH, json.dumps(value).encode(), now=NOW)
-    assert found.is_valid == check_record(PATH, json.dumps(value).encode(), now=NOW, brief=True).is_valid
+    assert (
+        found.is_valid
+        == check_record(PATH, json.dumps(value).encode(), now=NOW, brief=True).is_valid
+    )
 
 
 @rows(
@@ -141,7 +168,9 @@ def test_of_very_much_that_is_wrong_the_first_is_told() -> None:
         (f"{TICKET}/{RUN}/notes.yaml", ""),
     ],
 )
-def test_validate_of_a_folder_finds_what_is_in_no_place_of_a_record(tmp_path: Path, path: str, code: str) -> None:
+def test_validate_of_a_folder_finds_what_is_in_no_place_of_a_record(
+    tmp_path: Path, path: str, code: str
+) -> None:
     put_record(tmp_path / "base")
     file = tmp_path / "base" / path
     file.parent.mkdir(parents=True, exist_ok=True)

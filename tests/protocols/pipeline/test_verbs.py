@@ -46,7 +46,12 @@ class Desk:
         self.base = base
 
     def ask(
-        self, *words: str, now: str = NOON, cwd: Path | None = None, env: dict[str, str] | None = None, stdin: str = ""
+        self,
+        *words: str,
+        now: str = NOON,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        stdin: str = "",
     ) -> Said:
         """The answer to the words as they are."""
         world = Invocation(
@@ -59,7 +64,9 @@ class Desk:
             interactive=False,
         )
         try:
-            args = parse(Request("checkpoint pipeline", "pipeline", list(words)), pipeline, ("text",))
+            args = parse(
+                Request("checkpoint pipeline", "pipeline", list(words)), pipeline, ("text",)
+            )
             answer = pipeline.answer(args, world)
         except CheckpointError as error:
             answer = pipeline.tell_error(words, error)
@@ -67,12 +74,30 @@ class Desk:
 
     def run(self, action: str, *words: str, now: str = NOON, run: str = SHORT_RUN) -> Said:
         """The answer of an action about the sample run."""
-        return self.ask(action, "--base", str(self.base), "--ticket-id", TICKET, "--run-id", run, *words, now=now)
+        return self.ask(
+            action,
+            "--base",
+            str(self.base),
+            "--ticket-id",
+            TICKET,
+            "--run-id",
+            run,
+            *words,
+            now=now,
+        )
 
-    def write(self, phase: str = "implement", /, *words: str, now: str = NOON, **payload: Any) -> Said:
-        """A record of the phase with the sample payload, members replaced; one set to ... is left out."""
-        members = {key: value for key, value in {**PAYLOADS[phase], **payload}.items() if value is not ...}
-        return self.run("write", "--phase", phase, "--payload", json.dumps(members), *words, now=now)
+    def write(
+        self, phase: str = "implement", /, *words: str, now: str = NOON, **payload: Any
+    ) -> Said:
+        """A record of the phase with the sample payload, members replaced; one set to ... is left
+        out.
+        """
+        members = {
+            key: value for key, value in {**PAYLOADS[phase], **payload}.items() if value is not ...
+        }
+        return self.run(
+            "write", "--phase", phase, "--payload", json.dumps(members), *words, now=now
+        )
 
     def put_phases(self, *phases: str) -> None:
         """Good records of these phases."""
@@ -82,7 +107,9 @@ class Desk:
     @property
     def files(self) -> list[str]:
         """Everything below the base that is no folder."""
-        return sorted(str(path.relative_to(self.base)) for path in self.base.rglob("*") if not path.is_dir())
+        return sorted(
+            str(path.relative_to(self.base)) for path in self.base.rglob("*") if not path.is_dir()
+        )
 
 
 @pytest.fixture
@@ -103,7 +130,9 @@ def test_a_record_is_written_where_its_phase_run_and_attempt_say(desk: Desk) -> 
 
 
 def test_what_is_written_is_read_again(desk: Desk) -> None:
-    desk.write("implement", "--repo-commit-map", '{"web": "a1b2c3d"}', "--artifact-paths", '["src/foo.py"]')
+    desk.write(
+        "implement", "--repo-commit-map", '{"web": "a1b2c3d"}', "--artifact-paths", '["src/foo.py"]'
+    )
     said = desk.run("read", "--phase", "implement")
     assert said.code == 0
     assert said.document["checkpoint"] == record(timestamp_utc=NOON)
@@ -134,7 +163,9 @@ def test_the_same_attempt_twice_is_refused_and_changes_nothing(desk: Desk) -> No
 
 
 @pytest.mark.parametrize("words", [[], ["--attempt", "auto"]])
-def test_the_next_attempt_is_one_more_than_the_highest_by_number(desk: Desk, words: list[str]) -> None:
+def test_the_next_attempt_is_one_more_than_the_highest_by_number(
+    desk: Desk, words: list[str]
+) -> None:
     for attempt in (1, 2, 10):
         put_record(desk.base, attempt=attempt)
     assert desk.write("implement", *words).document["attempt_number"] == 11
@@ -187,7 +218,13 @@ def test_a_payload_that_claims_another_phase_is_refused(desk: Desk) -> None:
         (["--payload", '{"branch_name": "x", "branch_name": "y"}'], "--payload"),
         (["--payload", '{"branch_name": "x"}'], "commit_sha"),
         (["--payload", "[" * 5000], "--payload"),
-        (["--payload", '{"branch_name": "\\ud800", "commit_sha": "a1b2c3d", "files_changed": []}'], "Unicode"),
+        (
+            [
+                "--payload",
+                '{"branch_name": "\\ud800", "commit_sha": "a1b2c3d", "files_changed": []}',
+            ],
+            "Unicode",
+        ),
     ],
 )
 def test_contents_that_are_no_record_are_refused_before_anything_is_made(
@@ -209,7 +246,16 @@ def test_what_could_be_written_and_not_read_again_is_refused(desk: Desk) -> None
 
 
 def test_every_letter_comes_back(desk: Desk) -> None:
-    names = ["gr\u00f6\u00dfe.md", "\u65e5\u672c", "\U0001f600", "it's: #1", "- x", "true", "1e3", " x"]
+    names = [
+        "gr\u00f6\u00dfe.md",
+        "\u65e5\u672c",
+        "\U0001f600",
+        "it's: #1",
+        "- x",
+        "true",
+        "1e3",
+        " x",
+    ]
     desk.write("implement", "--artifact-paths", json.dumps(names), branch_name="feat/\u00e4\n\t")
     found = desk.run("read", "--phase", "implement").document["checkpoint"]
     assert found["artifact_paths"] == names
@@ -222,7 +268,10 @@ def test_an_unknown_member_of_a_payload_is_refused(desk: Desk) -> None:
 
 def test_instants_are_written_in_utc(desk: Desk) -> None:
     desk.write(
-        "ready_for_merge", "--timestamp", "2026-03-02T10:30:00+01:00", label_applied_at="2026-03-02T04:00:00-05:00"
+        "ready_for_merge",
+        "--timestamp",
+        "2026-03-02T10:30:00+01:00",
+        label_applied_at="2026-03-02T04:00:00-05:00",
     )
     found = desk.run("read", "--phase", "ready_for_merge").document["checkpoint"]
     assert found["timestamp_utc"] == "2026-03-02T09:30:00Z"
@@ -244,7 +293,14 @@ def test_a_ticket_that_could_be_a_path_is_refused(desk: Desk, ticket: str) -> No
 
 
 def test_a_run_id_that_is_a_path_is_only_a_name_for_a_uuid(desk: Desk) -> None:
-    put = desk.run("write", "--phase", "implement", "--payload", json.dumps(PAYLOADS["implement"]), run="../../etc")
+    put = desk.run(
+        "write",
+        "--phase",
+        "implement",
+        "--payload",
+        json.dumps(PAYLOADS["implement"]),
+        run="../../etc",
+    )
     assert put.document["success"] is True
     assert [len(name.split("/")) for name in desk.files] == [3]
 
@@ -275,7 +331,12 @@ def test_a_failing_write_that_must_not_block_exits_with_zero_and_warns(desk: Des
 
 def test_a_base_that_is_no_plain_absolute_folder_is_refused(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for base in ("relative", f"{tmp_path}/../x", str(tmp_path / "file"), str(tmp_path / "file/below")):
+    for base in (
+        "relative",
+        f"{tmp_path}/../x",
+        str(tmp_path / "file"),
+        str(tmp_path / "file/below"),
+    ):
         said = desk.ask("write", "--base", base, *FULL[1:])
         assert said.code == 1, base
         assert said.error
@@ -287,7 +348,9 @@ FULL = [
 ]
 
 
-def test_the_base_is_the_option_else_the_setting_else_a_folder_in_the_home(desk: Desk, repo: GitRepo) -> None:
+def test_the_base_is_the_option_else_the_setting_else_a_folder_in_the_home(
+    desk: Desk, repo: GitRepo
+) -> None:
     home = Path(os.environ["HOME"])
     desk.ask(*FULL, cwd=repo.path)
     assert (home / ".claude/checkpoints" / FIRST).is_file()
@@ -323,7 +386,12 @@ def test_the_highest_attempt_by_number_is_read(desk: Desk) -> None:
     for attempt in (1, 2, 10):
         put_record(desk.base, attempt=attempt)
     assert desk.run("read", "--phase", "implement").document["checkpoint"]["attempt_number"] == 10
-    assert desk.run("read", "--phase", "implement", "--attempt", "2").document["checkpoint"]["attempt_number"] == 2
+    assert (
+        desk.run("read", "--phase", "implement", "--attempt", "2").document["checkpoint"][
+            "attempt_number"
+        ]
+        == 2
+    )
 
 
 def test_a_missing_record_is_told_with_what_is_there(desk: Desk) -> None:
@@ -367,7 +435,10 @@ def test_a_fallback_takes_the_newest_good_one_and_says_so(desk: Desk) -> None:
     put_record(desk.base, attempt=4, attempt_number=7)
     said = desk.run("read", "--phase", "implement", "--fallback")
     assert said.document["checkpoint"]["attempt_number"] == 2
-    assert [each["path"].rpartition("_")[2] for each in said.document["skipped"]] == ["a4.yaml", "a3.yaml"]
+    assert [each["path"].rpartition("_")[2] for each in said.document["skipped"]] == [
+        "a4.yaml",
+        "a3.yaml",
+    ]
     assert len(said.document["warnings"]) == 2
 
 
@@ -377,8 +448,12 @@ def test_a_fallback_without_a_good_one_is_an_error_about_the_newest(desk: Desk) 
     assert "a2.yaml" in desk.run("read", "--phase", "implement", "--fallback").error
 
 
-@pytest.mark.parametrize("change", [{"attempt_number": 3}, {"ticket_id": "OMN-1"}, {"phase": "create_pr"}])
-def test_contents_that_disagree_with_the_place_are_an_error(desk: Desk, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "change", [{"attempt_number": 3}, {"ticket_id": "OMN-1"}, {"phase": "create_pr"}]
+)
+def test_contents_that_disagree_with_the_place_are_an_error(
+    desk: Desk, change: dict[str, Any]
+) -> None:
     path = put_record(desk.base)
     path.write_text(json.dumps(record(**change)))
     assert next(iter(change)) in desk.run("read", "--phase", "implement").error
@@ -402,12 +477,18 @@ def test_a_valid_record_is_said_to_be_valid(desk: Desk) -> None:
     said = desk.run("validate", "--phase", "implement")
     assert said.code == 0
     assert said.document.keys() >= KEYS
-    assert (said.document["is_valid"], said.document["errors"], said.document["warnings"]) == (True, [], [])
+    assert (said.document["is_valid"], said.document["errors"], said.document["warnings"]) == (
+        True,
+        [],
+        [],
+    )
     assert said.document["checkpoint"] == record()
 
 
 @pytest.mark.parametrize("text", [None, "a: [", b"\xff\n", "a: 1\n", "x" * 2_000_000])
-def test_every_answer_of_validate_has_the_same_members(desk: Desk, text: str | bytes | None) -> None:
+def test_every_answer_of_validate_has_the_same_members(
+    desk: Desk, text: str | bytes | None
+) -> None:
     if text is not None:
         put_text(desk.base, "phase_1_implement_a1.yaml", text)
     said = desk.run("validate", "--phase", "implement")
@@ -448,7 +529,12 @@ def validate_in(desk: Desk, repo: GitRepo) -> Said:
 
 def test_commits_and_artifacts_that_a_repository_has_are_fine(desk: Desk, web: GitRepo) -> None:
     assert validate_in(desk, web).document["errors"] == []
-    assert desk.ask("validate", "--base", str(desk.base), *RUN_WORDS, "--repo", ".", cwd=web.path / "src").code == 0
+    assert (
+        desk.ask(
+            "validate", "--base", str(desk.base), *RUN_WORDS, "--repo", ".", cwd=web.path / "src"
+        ).code
+        == 0
+    )
 
 
 RUN_WORDS = ["--ticket-id", TICKET, "--run-id", SHORT_RUN, "--phase", "implement"]
@@ -468,7 +554,9 @@ def test_a_commit_that_is_no_ancestor_makes_a_record_invalid(desk: Desk, web: Gi
     assert codes == ["pipeline/commit-elsewhere"] * 2
 
 
-def test_a_commit_that_the_repository_lacks_makes_a_record_invalid(desk: Desk, web: GitRepo) -> None:
+def test_a_commit_that_the_repository_lacks_makes_a_record_invalid(
+    desk: Desk, web: GitRepo
+) -> None:
     put_record(desk.base, attempt=2, repo_commit_map={"web": "0" * 40})
     codes = {each["code"] for each in validate_in(desk, web).document["findings"]}
     assert codes == {"pipeline/commit-unknown"}
@@ -477,7 +565,12 @@ def test_a_commit_that_the_repository_lacks_makes_a_record_invalid(desk: Desk, w
 def test_of_several_repositories_the_one_of_that_name_is_compared(desk: Desk, web: GitRepo) -> None:
     head = web.git("rev-parse", "HEAD")
     payload = {**PAYLOADS["implement"], "phase": "implement", "commit_sha": head}
-    put_record(desk.base, attempt=2, repo_commit_map={"org/repo": head, "api": "0" * 40}, phase_payload=payload)
+    put_record(
+        desk.base,
+        attempt=2,
+        repo_commit_map={"org/repo": head, "api": "0" * 40},
+        phase_payload=payload,
+    )
     said = validate_in(desk, web)
     assert said.document["errors"] == []
     assert "api" in said.document["warnings"][0]
@@ -488,9 +581,17 @@ def test_a_linked_work_tree_is_named_like_its_repository_and_like_its_remotes(
 ) -> None:
     web.git("remote", "add", "origin", "https://example.org/acme/Shop.git")
     web.git("worktree", "add", "-q", str(tmp_path / "wt"))
-    put_record(desk.base, attempt=2, repo_commit_map={"org/repo": "0" * 40, "shop": "1" * 40, "api": "2" * 40})
+    put_record(
+        desk.base,
+        attempt=2,
+        repo_commit_map={"org/repo": "0" * 40, "shop": "1" * 40, "api": "2" * 40},
+    )
     said = desk.run("validate", "--phase", "implement", "--repo", str(tmp_path / "wt"))
-    wheres = [each["where"] for each in said.document["findings"] if each["code"] == "pipeline/commit-unknown"]
+    wheres = [
+        each["where"]
+        for each in said.document["findings"]
+        if each["code"] == "pipeline/commit-unknown"
+    ]
     assert {"/repo_commit_map/org~1repo", "/repo_commit_map/shop"} <= set(wheres)
     assert "/repo_commit_map/api" not in wheres
 
@@ -511,7 +612,10 @@ def test_records_are_listed_by_run_ordinal_and_attempt(desk: Desk) -> None:
         for attempt in (10, 2, 1):
             put_record(desk.base, attempt=attempt, run_id=run)
     said = desk.ask("list", "--base", str(desk.base), "--ticket-id", TICKET)
-    found = [(each["run_id"], each["phase"], each["attempt_number"]) for each in said.document["checkpoints"]]
+    found = [
+        (each["run_id"], each["phase"], each["attempt_number"])
+        for each in said.document["checkpoints"]
+    ]
     one = [("implement", 1), ("implement", 2), ("implement", 10), ("create_pr", 1)]
     assert found == [(run, *each) for run in (first, second) for each in one]
     assert said.document["count"] == 8
@@ -554,7 +658,10 @@ def test_records_in_the_folder_of_no_run_are_reported(desk: Desk) -> None:
     path = put_record(desk.base)
     path.parent.rename(path.parent.with_name("a1b2c3d4"))
     said = desk.ask("list", "--base", str(desk.base), "--ticket-id", TICKET)
-    assert (said.document["count"], said.document["skipped"][0]["path"]) == (0, f"{TICKET}/a1b2c3d4")
+    assert (said.document["count"], said.document["skipped"][0]["path"]) == (
+        0,
+        f"{TICKET}/a1b2c3d4",
+    )
 
 
 def test_names_that_are_no_text_are_reported_readably(desk: Desk) -> None:
@@ -573,7 +680,9 @@ def test_a_run_goes_on_when_every_earlier_phase_is_over(desk: Desk) -> None:
     assert said.code == 0
     assert said.document["resume_from"] == "create_pr"
     assert said.document["completed_phases"] == ["implement", "local_review"]
-    assert said.document["restored"] == {phase: PAYLOADS[phase] for phase in ("implement", "local_review")}
+    assert said.document["restored"] == {
+        phase: PAYLOADS[phase] for phase in ("implement", "local_review")
+    }
     assert said.document["checkpoints"][0]["artifact_paths"] == ["later.py"]
 
 
@@ -646,7 +755,9 @@ def test_options_that_make_no_sense_are_told(desk: Desk, words: list[str], named
 
 def test_every_answer_has_a_correlation_id_of_its_own(desk: Desk) -> None:
     desk.put_phases("implement")
-    said = [desk.run(action, "--phase", "implement") for action in ("read", "validate", "next-attempt")]
+    said = [
+        desk.run(action, "--phase", "implement") for action in ("read", "validate", "next-attempt")
+    ]
     said += [desk.run("list"), desk.run("list"), desk.run("read", "--phase", "none"), desk.write()]
     assert len({each.document["correlation_id"] for each in said}) == len(said)
     assert all("success" in each.document for each in said)
@@ -675,9 +786,14 @@ def test_an_empty_time_is_refused(desk: Desk) -> None:
 
 def test_the_latest_run_is_the_one_with_the_newest_record(desk: Desk) -> None:
     assert "no records" in desk.run("read", "--phase", "implement", run="latest").error
-    desk.run("write", "--phase", "implement", "--payload", json.dumps(PAYLOADS["implement"]), run="zzz")
+    desk.run(
+        "write", "--phase", "implement", "--payload", json.dumps(PAYLOADS["implement"]), run="zzz"
+    )
     desk.write(now="2026-03-03T12:00:00Z")
-    assert desk.run("read", "--phase", "implement", run="latest").document["checkpoint"]["run_id"] == RUN
+    assert (
+        desk.run("read", "--phase", "implement", run="latest").document["checkpoint"]["run_id"]
+        == RUN
+    )
     assert desk.run("list", run="latest").document["count"] == 1
 
 
@@ -693,8 +809,16 @@ def test_tickets_and_runs_are_listed(desk: Desk) -> None:
 def test_resume_without_a_phase_says_how_far_the_run_is(desk: Desk) -> None:
     desk.put_phases("implement", "create_pr")
     document = desk.run("resume").document
-    assert (document["next_phase"], document["completed_phases"]) == ("local_review", ["implement", "create_pr"])
-    assert [each["state"] for each in document["phases"]] == ["valid", "missing", "valid", "missing"]
+    assert (document["next_phase"], document["completed_phases"]) == (
+        "local_review",
+        ["implement", "create_pr"],
+    )
+    assert [each["state"] for each in document["phases"]] == [
+        "valid",
+        "missing",
+        "valid",
+        "missing",
+    ]
     desk.put_phases("local_review", "ready_for_merge")
     assert desk.run("resume").document["next_phase"] is None
 
@@ -704,14 +828,25 @@ def test_a_later_phase_is_older_than_an_earlier_one_that_was_run_again(desk: Des
     assert desk.run("resume", "--skip-to", "create_pr").document["warnings"] == []
     said = desk.write("implement", "--attempt", "auto", now="2026-03-03T12:00:00Z")
     assert said.document["warnings"] == ["local_review was recorded before this: run it again"]
-    (warning,) = desk.run("resume", "--skip-to", "create_pr", now="2026-03-03T12:00:00Z").document["warnings"]
+    (warning,) = desk.run("resume", "--skip-to", "create_pr", now="2026-03-03T12:00:00Z").document[
+        "warnings"
+    ]
     assert "local_review: its record is older than that of implement" in warning
 
 
 def test_the_phases_of_a_pipeline_are_a_setting(desk: Desk, repo: GitRepo) -> None:
     repo.git("config", "checkpoint.pipelinePhases", ", ".join(READ_PHASES))
     for phase, ordinal in (("pr_release_ready", 4), ("ready_for_merge", 5)):
-        words = ["--base", str(desk.base), "--ticket-id", TICKET, "--run-id", SHORT_RUN, "--phase", phase]
+        words = [
+            "--base",
+            str(desk.base),
+            "--ticket-id",
+            TICKET,
+            "--run-id",
+            SHORT_RUN,
+            "--phase",
+            phase,
+        ]
         said = desk.ask("write", *words, "--payload", json.dumps(PAYLOADS[phase]), cwd=repo.path)
         assert said.document["checkpoint_path"].endswith(f"phase_{ordinal}_{phase}_a1.yaml")
     said = desk.ask("resume", *words[:6], cwd=repo.path)
@@ -738,10 +873,14 @@ def test_a_hint_can_be_pasted_whatever_the_names(desk: Desk) -> None:
 
 @pytest.mark.parametrize("name", [".git", ".GIT", "git~1", ".git ", ".Git."])
 def test_no_ticket_is_what_git_may_take_for_its_own(desk: Desk, name: str) -> None:
-    assert "invalid ticket id" in desk.ask("list", "--base", str(desk.base), "--ticket-id", name).error
+    assert (
+        "invalid ticket id" in desk.ask("list", "--base", str(desk.base), "--ticket-id", name).error
+    )
 
 
-def test_a_base_that_a_branch_has_linked_elsewhere_is_refused(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_base_that_a_branch_has_linked_elsewhere_is_refused(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     (tmp_path / "out").mkdir()
     (repo.path / "records").symlink_to(tmp_path / "out")
     assert "symbolic link" in Desk(repo.path / "records").write().error

@@ -39,7 +39,9 @@ def work(repo: GitRepo) -> GitRepo:
 
 @pytest.fixture
 def full_work(repo: GitRepo) -> GitRepo:
-    """A repository with one of everything: changed, staged, untracked, binary, executable, odd names."""
+    """A repository with one of everything: changed, staged, untracked, binary, executable, odd
+    names.
+    """
     repo.write(".gitattributes", "*.txt text eol=crlf\n")
     repo.write(".gitignore", "*.log\nbuild/\n.checkpoints/chk_*\n.checkpoints/.new-*\n")
     for name in ("src/a.txt", "src/b.py", "src/deep/c.py"):
@@ -48,7 +50,17 @@ def full_work(repo: GitRepo) -> GitRepo:
     repo.write("src/a.txt", b"changed\r\nmixed\n")
     repo.write("src/b.py", "staged\n")
     repo.git("add", "src/b.py")
-    for name in ("new", "sp ace", "new\nline", 'qu"ote', "-dash", "it's", "back\\slash", "\udcff", "x" * 240):
+    for name in (
+        "new",
+        "sp ace",
+        "new\nline",
+        'qu"ote',
+        "-dash",
+        "it's",
+        "back\\slash",
+        "\udcff",
+        "x" * 240,
+    ):
         repo.write(f"src/odd/{name}", os.fsencode(name) + b"\0\xff")
     (repo.path / "src/odd/new").chmod(0o751)
     (repo.path / "src/link").symlink_to("nowhere/at all")

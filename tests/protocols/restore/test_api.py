@@ -33,7 +33,9 @@ def money(path: Path, change: str = "") -> int:
         return int(bank.execute("SELECT sum(money) FROM account").fetchone()[0])
 
 
-def run_guarded(points: RestorePoints, work: Callable[[], object], error: BaseException, **more: Any) -> None:
+def run_guarded(
+    points: RestorePoints, work: Callable[[], object], error: BaseException, **more: Any
+) -> None:
     """Work under guard, which then fails."""
     with points.guarded(["src"], "try it", **more):
         work()
@@ -93,7 +95,13 @@ def test_a_guarded_block_that_raises_is_undone_and_the_exception_goes_on(repo: G
     more: dict[str, Any] = {"databases": ["sqlite:///app.db"], "states": {"live": live}}
     error = Oops()
     with pytest.raises(Oops) as caught:
-        run_guarded(RestorePoints(repo.path), work, error, **more, on_state=lambda key, value: live.update(value))
+        run_guarded(
+            RestorePoints(repo.path),
+            work,
+            error,
+            **more,
+            on_state=lambda key, value: live.update(value),
+        )
     assert caught.value is error
     assert "rolled back to restore point chk_" in error.__notes__[0]
     assert (repo.read("src/a"), (repo.path / "src/b").exists()) == ("1", False)
@@ -123,8 +131,12 @@ def test_a_way_back_that_fails_is_told_with_the_block_s_own_exception(repo: GitR
     make_bank(repo.path / "app.db")
     with closing(sqlite3.connect(repo.path / "app.db")) as held:
         held.execute("SELECT 1 FROM account").fetchall()
-        with pytest.raises(CheckpointError, match=r"going back to chk_\w+ did too: app.db is in use") as caught:
-            run_guarded(RestorePoints(repo.path), lambda: None, Oops(), databases=["sqlite:///app.db"])
+        with pytest.raises(
+            CheckpointError, match=r"going back to chk_\w+ did too: app.db is in use"
+        ) as caught:
+            run_guarded(
+                RestorePoints(repo.path), lambda: None, Oops(), databases=["sqlite:///app.db"]
+            )
     assert isinstance(caught.value.__cause__, Oops)
 
 

@@ -27,7 +27,11 @@ def find_breaks(root: Path) -> list[tuple[str, int]]:
 def test_records_are_numbered_and_bound_to_each_other(tmp_path: Path) -> None:
     log = write_log(tmp_path)
     records = [audit.parse_record(line) for _, line in audit.read_records(str(tmp_path))]
-    assert [record and (record["number"], record["details"]["step"]) for record in records] == [(1, 0), (2, 1), (3, 2)]
+    assert [record and (record["number"], record["details"]["step"]) for record in records] == [
+        (1, 0),
+        (2, 1),
+        (3, 2),
+    ]
     assert find_breaks(tmp_path) == []
     assert log.stat().st_mode & 0o777 == 0o600
     assert audit.read_records(str(tmp_path / "elsewhere")) == []
@@ -60,13 +64,17 @@ def test_a_log_that_was_cut_off_is_continued_behind_the_break(tmp_path: Path) ->
 
 
 def test_details_that_are_too_long_for_a_line_are_left_out(tmp_path: Path) -> None:
-    audit.append_record(workspace_of(tmp_path), "create", "success", POINT, {"scope": ["x" * 70_000], "type": "a"})
+    audit.append_record(
+        workspace_of(tmp_path), "create", "success", POINT, {"scope": ["x" * 70_000], "type": "a"}
+    )
     ((_, line),) = audit.read_records(str(tmp_path))
     assert json.loads(line)["details"] == {"type": "a", "shortened": True}
 
 
 @pytest.mark.parametrize("kind", ["link", "folder link", "pipe", "folder"])
-def test_a_log_that_is_no_file_of_its_own_is_refused_and_nothing_is_written(tmp_path: Path, kind: str) -> None:
+def test_a_log_that_is_no_file_of_its_own_is_refused_and_nothing_is_written(
+    tmp_path: Path, kind: str
+) -> None:
     away, root = tmp_path / "away", tmp_path / "root"
     away.mkdir()
     log = root / AUDIT_LOG

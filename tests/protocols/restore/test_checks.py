@@ -39,7 +39,11 @@ def told(work: GitRepo, *words: str) -> list[tuple[str, str]]:
     """(level, code) of what is said about restore points."""
     asked = words or ("--check", "restore")
     ran = run_verb(doctor, *asked, cwd=work.path, now=NOON, env=dict(os.environ))
-    return [(one.level, one.code) for one in ran.outcome.findings if one.code.startswith(("restore/", "doctor/"))]
+    return [
+        (one.level, one.code)
+        for one in ran.outcome.findings
+        if one.code.startswith(("restore/", "doctor/"))
+    ]
 
 
 def manifest(work: GitRepo, point: str) -> Path:
@@ -79,7 +83,11 @@ def test_a_ref_that_is_gone_and_a_log_that_is_silent_are_told(work: GitRepo) -> 
 
 def test_objects_and_copies_that_are_lost_are_told_without_reading_any(work: GitRepo) -> None:
     point = make(work)
-    (entry,) = [one for one in json.loads(manifest(work, point).read_text())["entries"] if one["kind"] == "file"]
+    (entry,) = [
+        one
+        for one in json.loads(manifest(work, point).read_text())["entries"]
+        if one["kind"] == "file"
+    ]
     work.write("src/a.py", "b\n")
     work.commit()
     (work.path / f".git/objects/{entry['blob'][:2]}/{entry['blob'][2:]}").unlink()
@@ -101,7 +109,9 @@ def test_content_is_read_only_where_somebody_asks(work: GitRepo) -> None:
     assert ("error", "restore/script") in told(work)
 
 
-def test_a_point_that_was_removed_by_hand_is_a_note_and_one_that_was_dropped_none(work: GitRepo) -> None:
+def test_a_point_that_was_removed_by_hand_is_a_note_and_one_that_was_dropped_none(
+    work: GitRepo,
+) -> None:
     dropped, removed = make(work, "file_backup"), make(work, "file_backup")
     root = str(work.path)
     use.drop_points(open_workspace(root, NOW, dict(os.environ)), [dropped])

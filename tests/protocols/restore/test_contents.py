@@ -50,4 +50,6 @@ def test_a_difference_says_how(now: list[ContentEntry], how: str) -> None:
 
 def test_what_was_not_there_and_is_not_is_no_difference() -> None:
     assert compare_entries([ContentEntry("x", "absent")], [ContentEntry("x", "absent")]) == []
-    assert [one.how for one in compare_entries([ContentEntry("x", "absent")], [FILE._replace(path="x")])] == ["added"]
+    assert [
+        one.how for one in compare_entries([ContentEntry("x", "absent")], [FILE._replace(path="x")])
+    ] == ["added"]

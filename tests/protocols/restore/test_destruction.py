@@ -1,4 +1,6 @@
-"""Sixty ways to destroy a work tree, each sent as an agent sends it: what git saw comes back, byte for byte."""
+"""Sixty ways to destroy a work tree, each sent as an agent sends it: what git saw comes back, byte
+for byte.
+"""
 
 import base64
 import json
@@ -107,7 +109,9 @@ STOPPED = (
 
 @pytest.fixture
 def template(tmp_path: Path) -> GitRepo:
-    """Files that are committed, staged, changed, new, ignored; line ends that git converts; branches."""
+    """Files that are committed, staged, changed, new, ignored; line ends that git converts;
+    branches.
+    """
     work = GitRepo.create(tmp_path / "template")
     work.write(".gitignore", "*.log\n")
     work.write(".gitattributes", "*.txt text\n")
@@ -153,13 +157,22 @@ def look(root: Path) -> dict[str, File]:
 
 
 def look_in_git(work: GitRepo) -> str:
-    return work.run("sh", "-c", "git ls-files --stage; git rev-parse HEAD other; git symbolic-ref HEAD").stdout.decode()
+    return work.run(
+        "sh", "-c", "git ls-files --stage; git rev-parse HEAD other; git symbolic-ref HEAD"
+    ).stdout.decode()
 
 
 def send(work: GitRepo, command: str) -> int:
     """The guard's exit code."""
-    call = {"session_id": "s", "cwd": str(work.path), "tool_name": "Bash", "tool_input": {"command": command}}
-    return run_here("restore-point", "guard", cwd=work.path, stdin=json.dumps(call).encode()).returncode
+    call = {
+        "session_id": "s",
+        "cwd": str(work.path),
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+    }
+    return run_here(
+        "restore-point", "guard", cwd=work.path, stdin=json.dumps(call).encode()
+    ).returncode
 
 
 def destroy(work: GitRepo, command: str, scratch: Path) -> None:
@@ -169,7 +182,13 @@ def destroy(work: GitRepo, command: str, scratch: Path) -> None:
     assert scratch.is_relative_to(tempfile.gettempdir())
     assert work.path.is_relative_to(scratch)
     assert (work.path / ".git").is_dir()
-    subprocess.run(["bash", "-c", command], cwd=work.path, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    subprocess.run(
+        ["bash", "-c", command],
+        cwd=work.path,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
 
 
 def go_back(work: GitRepo) -> None:
@@ -178,7 +197,9 @@ def go_back(work: GitRepo) -> None:
     RestorePoints(work.path).rollback(read_snapshots(workspace)[-1].id, operation=True)
 
 
-def find_wrong(work: GitRepo, command: str, files: dict[str, File], git: str, scratch: Path) -> list[str]:
+def find_wrong(
+    work: GitRepo, command: str, files: dict[str, File], git: str, scratch: Path
+) -> list[str]:
     """What is wrong after the command was sent, run, and rolled back."""
     if send(work, command) != 0:
         return ["it was stopped"]
@@ -190,11 +211,17 @@ def find_wrong(work: GitRepo, command: str, files: dict[str, File], git: str, sc
     except CheckpointError as error:
         return [f"{error.message} ({error.hint})"]
     restored = look(work.path)
-    wrong = [path for path in sorted(files.keys() | restored.keys()) if files.get(path) != restored.get(path)]
+    wrong = [
+        path
+        for path in sorted(files.keys() | restored.keys())
+        if files.get(path) != restored.get(path)
+    ]
     return wrong if look_in_git(work) == git else [*wrong, "git's index or HEAD"]
 
 
-@pytest.mark.parametrize("ways", [WAYS, pytest.param(MORE_WAYS, marks=pytest.mark.deep)], ids=["means", "words"])
+@pytest.mark.parametrize(
+    "ways", [WAYS, pytest.param(MORE_WAYS, marks=pytest.mark.deep)], ids=["means", "words"]
+)
 def test_what_git_saw_comes_back_however_it_was_destroyed(
     template: GitRepo, tmp_path: Path, ways: tuple[str, ...]
 ) -> None:
@@ -203,7 +230,9 @@ def test_what_git_saw_comes_back_however_it_was_destroyed(
     for number, command in enumerate(ways):
         work = GitRepo(tmp_path / str(number) / "repo")
         shutil.copytree(template.path, work.path, symlinks=True)
-        wrong += [f"{command!r}: {what}" for what in find_wrong(work, command, files, git, tmp_path)]
+        wrong += [
+            f"{command!r}: {what}" for what in find_wrong(work, command, files, git, tmp_path)
+        ]
         shutil.rmtree(work.path.parent)
     assert not wrong, "\n".join(wrong)
 

@@ -1,4 +1,6 @@
-"""The guard: what git sees is kept before a call that may change something; what cannot be kept is stopped."""
+"""The guard: what git sees is kept before a call that may change something; what cannot be kept is
+stopped.
+"""
 
 import json
 import os
@@ -30,9 +32,16 @@ def work(repo: GitRepo) -> GitRepo:
     return repo
 
 
-def guard(work: GitRepo, tool: str, *options: str, cwd: Path | None = None, **given: Any) -> tuple[int, str]:
+def guard(
+    work: GitRepo, tool: str, *options: str, cwd: Path | None = None, **given: Any
+) -> tuple[int, str]:
     """The exit code and what is said for one tool call."""
-    call = {"session_id": "x", "hook_event_name": "PreToolUse", "cwd": str(cwd or work.path), "tool_name": tool}
+    call = {
+        "session_id": "x",
+        "hook_event_name": "PreToolUse",
+        "cwd": str(cwd or work.path),
+        "tool_name": tool,
+    }
     text = json.dumps({**call, "tool_input": given}).encode()
     done = run_here("restore-point", "guard", *options, cwd=work.path, stdin=text)
     assert done.stdout == ""
@@ -88,7 +97,15 @@ def test_before_any_other_tool_what_git_sees_is_kept_once(work: GitRepo) -> None
 
 
 def test_what_no_point_brings_back_is_stopped_whatever_the_tool_is_called(work: GitRepo) -> None:
-    tools = ("Bash", "shell", "exec_command", "PowerShell", "mcp__x__execute_command", "run_shell_command", "Read")
+    tools = (
+        "Bash",
+        "shell",
+        "exec_command",
+        "PowerShell",
+        "mcp__x__execute_command",
+        "run_shell_command",
+        "Read",
+    )
     forms: tuple[dict[str, Any], ...] = (
         {"command": "rm -rf .git"},
         {"cmd": "cd src; rm -rf ../.git"},
@@ -98,7 +115,9 @@ def test_what_no_point_brings_back_is_stopped_whatever_the_tool_is_called(work: 
         {"file_path": ".git/config", "command": "x"},
         {"path": str(work.path / ".git/hooks/pre-commit"), "command": "x"},
     )
-    passed = [(tool, given) for tool in tools for given in forms if guard(work, tool, **given)[0] != 2]
+    passed = [
+        (tool, given) for tool in tools for given in forms if guard(work, tool, **given)[0] != 2
+    ]
     assert passed == []
     code, said = guard(work, "Bash", command="git stash drop")
     assert (code, said) == (
@@ -117,7 +136,9 @@ def test_every_work_tree_that_a_call_may_change_is_kept(work: GitRepo, tmp_path:
     assert guard(work, "Bash", cwd=other.path, command="make") == (0, "")
     assert guard(work, "Bash", cwd=tmp_path, command="cd -") == (0, "")
     assert (count(work), count(other)) == (1, 2)
-    assert guard(work, "Write", file_path=str(tmp_path / "elsewhere")) == (0, ""), "git does not see it"
+    assert guard(work, "Write", file_path=str(tmp_path / "elsewhere")) == (0, ""), (
+        "git does not see it"
+    )
     (work.path / "out").symlink_to(other.path)
     other.write("x", "z\n")
     assert guard(work, "Write", file_path="out/x") == (0, "")
@@ -136,20 +157,29 @@ def test_where_nothing_can_be_kept_the_call_is_stopped(
     work.git("config", snapshot.BUDGET, "1k")
     work.write("big", "x" * 5_000)
     code, said = guard(work, "Bash", command="make")
-    assert (code, "more than the budget" in said, f"git config {snapshot.BUDGET}" in said) == (2, True, True)
+    assert (code, "more than the budget" in said, f"git config {snapshot.BUDGET}" in said) == (
+        2,
+        True,
+        True,
+    )
     assert guard(work, "Read", file_path="big") == (0, "")
     (work.path / "big").unlink()
 
     work.write("src/a.py", "new\n")
     (work.path / ".git/objects").rename(tmp_path / "objects")
     code, said = guard(work, "Bash", command="make")
-    assert (code, said.startswith("stopped: no restore point could be made before Bash")) == (2, True)
+    assert (code, said.startswith("stopped: no restore point could be made before Bash")) == (
+        2,
+        True,
+    )
     (tmp_path / "objects").rename(work.path / ".git/objects")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert guard(work, "Bash", command="make")[0] == 2
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no disk that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no disk that is always full"
+)
 def test_a_full_disk_stops_the_call(work: GitRepo) -> None:
     work.write("src/a.py", "new\n")
     snapshot.take(str(work.path), "")
@@ -157,7 +187,9 @@ def test_a_full_disk_stops_the_call(work: GitRepo) -> None:
     (work.path / ".git/checkpoint/automatic/paths.now").symlink_to("/dev/full")
     work.write("src/a.py", "newer\n")
     with pytest.raises(OSError, match="No space left"):
-        snapshot._add(snapshot.find_repository(str(work.path)) or pytest.fail("no repository"), ["src/a.py"])
+        snapshot._add(
+            snapshot.find_repository(str(work.path)) or pytest.fail("no repository"), ["src/a.py"]
+        )
 
 
 def test_a_call_that_cannot_be_read_is_stopped(work: GitRepo) -> None:
@@ -172,7 +204,10 @@ def test_a_call_that_cannot_be_read_is_stopped(work: GitRepo) -> None:
         b'{"tool_name": 1}',
         b'{"tool_name": "Edit", "tool_input": 1}',
     ]
-    texts += [json.dumps(surrogate).encode(), b'{"tool_name": "Edit", "tool_input": {"file_path": "a\\u0000b"}}']
+    texts += [
+        json.dumps(surrogate).encode(),
+        b'{"tool_name": "Edit", "tool_input": {"file_path": "a\\u0000b"}}',
+    ]
     for text in texts:
         done = run_here("restore-point", "guard", cwd=work.path, stdin=text)
         assert (text[:40], done.returncode, done.stderr[:9]) == (text[:40], 2, "stopped: ")
@@ -182,11 +217,13 @@ def test_half_a_letter_anywhere_else_does_no_harm(work: GitRepo) -> None:
     assert guard(work, "Bash\udcff", command="echo \ud800 > x") == (0, "")
     code, said = guard(work, "Bash", command="rm -rf '\ud800' .git")
     assert (code, "removes or moves .git" in said) == (2, True)
-    text = json.dumps({"tool_name": "Bash", "cwd": "/\ud800", "tool_input": {"command": "ls"}}).encode()
+    text = json.dumps(
+        {"tool_name": "Bash", "cwd": "/\ud800", "tool_input": {"command": "ls"}}
+    ).encode()
     assert run_here("restore-point", "guard", cwd=work.path, stdin=text).returncode == 0
-    assert read_call({"tool_name": "Bash", "cwd": "/\ud800", "tool_input": {"command": "ls"}}, "/app") == Call(
-        "Bash", "/app", "ls"
-    )
+    assert read_call(
+        {"tool_name": "Bash", "cwd": "/\ud800", "tool_input": {"command": "ls"}}, "/app"
+    ) == Call("Bash", "/app", "ls")
 
 
 # with --require
@@ -202,7 +239,10 @@ def test_with_require_every_call_but_a_reading_one_waits_for_a_point_of_the_work
     other = GitRepo.create(tmp_path / "other")
     make_point(work, "src")
     code, said = guard(work, "Bash", "--require", command="ls")
-    assert (code, f"cd {work.path} && checkpoint restore-point create . --expiry 8h" in said) == (2, True)
+    assert (code, f"cd {work.path} && checkpoint restore-point create . --expiry 8h" in said) == (
+        2,
+        True,
+    )
     assert require(work, "Edit", file_path="src/a.py") == 2
     assert require(work, "mcp__x__anything") == 2
     assert require(work, "Read", file_path="src/a.py") == 0
@@ -217,7 +257,9 @@ def test_with_require_every_call_but_a_reading_one_waits_for_a_point_of_the_work
     assert count(work) == 0, "it makes none itself"
 
 
-def test_with_require_a_point_that_is_not_live_does_not_count(work: GitRepo, tmp_path: Path) -> None:
+def test_with_require_a_point_that_is_not_live_does_not_count(
+    work: GitRepo, tmp_path: Path
+) -> None:
     expired = make_point(work, ".", "--expiry", "1h")
     assert require(work) == 0
     path = manifest_file(work.path, expired)
@@ -243,12 +285,16 @@ def test_with_require_a_point_that_is_not_live_does_not_count(work: GitRepo, tmp
     assert require(GitRepo(tmp_path / "tree")) == 2, "a point of another work tree"
 
 
-def test_with_require_a_point_that_came_with_a_branch_opens_nothing(work: GitRepo, tmp_path: Path) -> None:
+def test_with_require_a_point_that_came_with_a_branch_opens_nothing(
+    work: GitRepo, tmp_path: Path
+) -> None:
     """It is a real one, with real digests, of a clone that may be anybody's."""
     point = make_point(work, ".")
     assert require(work) == 0
     folder = work.path / ".checkpoints" / point
-    assert store.parse_manifest(point, layout.read_manifest(str(folder.parent), point)).trouble == ""
+    assert (
+        store.parse_manifest(point, layout.read_manifest(str(folder.parent), point)).trouble == ""
+    )
     work.git("add", "-f", ".checkpoints", ".audit")
     work.commit("a present")
     clone = GitRepo(tmp_path / "clone")
@@ -277,21 +323,31 @@ def test_the_snippet_turns_every_failure_into_a_stop(work: GitRepo, tmp_path: Pa
     script = tmp_path / "bin/checkpoint"
     script.parent.mkdir()
     env = {**os.environ, "PATH": f"{script.parent}:{os.environ['PATH']}"}
-    ends = {f"exit {code}": 2 if code else 0 for code in (0, 1, 2, 3, 126, 127, 130)} | {"kill -9 $$": 2}
+    ends = {f"exit {code}": 2 if code else 0 for code in (0, 1, 2, 3, 126, 127, 130)} | {
+        "kill -9 $$": 2
+    }
     for end, code in ends.items():
         script.write_text(f"#!/bin/sh\n{end}\n")
         script.chmod(0o755)
-        assert (end, work.run("sh", "-c", read_snippet(), env=env, stdin=CALL).returncode) == (end, code)
+        assert (end, work.run("sh", "-c", read_snippet(), env=env, stdin=CALL).returncode) == (
+            end,
+            code,
+        )
     tools = tmp_path / "empty"
     tools.mkdir()
     (tools / "sh").symlink_to(shutil.which("sh") or "")
-    assert work.run("/bin/sh", "-c", read_snippet(), env={"PATH": str(tools)}, stdin=CALL).returncode == 2
+    assert (
+        work.run("/bin/sh", "-c", read_snippet(), env={"PATH": str(tools)}, stdin=CALL).returncode
+        == 2
+    )
 
 
 def test_the_snippet_and_that_of_earlier_versions_work_with_the_real_guard(work: GitRepo) -> None:
     env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     loss = json.dumps({"tool_name": "Bash", "tool_input": {"command": "git stash drop"}}).encode()
-    for number, command in enumerate((read_snippet(), "sh -c 'checkpoint restore-point guard --auto || exit 2'"), 1):
+    for number, command in enumerate(
+        (read_snippet(), "sh -c 'checkpoint restore-point guard --auto || exit 2'"), 1
+    ):
         work.write("src/a.py", f"{number}\n")
         assert work.run("sh", "-c", command, env=env, stdin=loss).returncode == 2
         done = work.run("sh", "-c", command, env=env, stdin=CALL)

@@ -1,4 +1,6 @@
-"""What happens to restore points behind their back: git commands, other work trees, clocks, odd files."""
+"""What happens to restore points behind their back: git commands, other work trees, clocks, odd
+files.
+"""
 
 import json
 import os
@@ -29,13 +31,19 @@ def build_work(folder: Path) -> None:
 
 @pytest.fixture
 def work(repo: GitRepo) -> GitRepo:
-    """A repository with an edited file, an untracked one, an ignored folder, and a point of all but the last."""
+    """A repository with an edited file, an untracked one, an ignored folder, and a point of all but
+    the last.
+    """
     copy_built(build_work, repo.path)
     return repo
 
 
 def contents(work: GitRepo) -> dict[str, str]:
-    return {name: (work.path / name).read_text() for name in ("a", "new") if (work.path / name).is_file()}
+    return {
+        name: (work.path / name).read_text()
+        for name in ("a", "new")
+        if (work.path / name).is_file()
+    }
 
 
 KEPT = {"a": "edited\n", "new": "untracked\n"}
@@ -67,7 +75,8 @@ USUAL_HARM = ("clean", "stash", "checkout", "rm", "gc")
 
 
 @pytest.mark.parametrize(
-    "harm", [name if name in USUAL_HARM else pytest.param(name, marks=pytest.mark.deep) for name in HARM]
+    "harm",
+    [name if name in USUAL_HARM else pytest.param(name, marks=pytest.mark.deep) for name in HARM],
 )
 def test_the_way_back_is_there_after_what_git_does(work: GitRepo, harm: str) -> None:
     work.git(*HARM[harm])
@@ -92,7 +101,9 @@ def test_a_point_made_in_a_conflict_keeps_the_half_resolved_file(work: GitRepo, 
     work.git(way, "--abort")
     ask(work.path, "rollback", "latest", "--operation")
     assert (work.path / "a").read_text() == "half\n"
-    assert "UU a" in work.git("status", "--porcelain") or "AA a" in work.git("status", "--porcelain")
+    assert "UU a" in work.git("status", "--porcelain") or "AA a" in work.git(
+        "status", "--porcelain"
+    )
 
 
 def test_points_of_a_removed_work_tree_can_be_brought_here(work: GitRepo, tmp_path: Path) -> None:
@@ -106,7 +117,9 @@ def test_points_of_a_removed_work_tree_can_be_brought_here(work: GitRepo, tmp_pa
     assert (work.path / "a").read_text() == "there\n"
 
 
-def test_a_clone_has_no_points_and_what_is_copied_by_hand_is_foreign(work: GitRepo, tmp_path: Path) -> None:
+def test_a_clone_has_no_points_and_what_is_copied_by_hand_is_foreign(
+    work: GitRepo, tmp_path: Path
+) -> None:
     work.git("clone", "-q", str(work.path), str(tmp_path / "clone"))
     assert ask(tmp_path / "clone", "list")["restore_points"] == []
     shutil.copytree(work.path / ".checkpoints", tmp_path / "clone/.checkpoints")
@@ -150,14 +163,26 @@ def test_a_clock_that_goes_back_changes_neither_latest_nor_the_order(work: GitRe
     words = [str(BIN / "checkpoint"), "rp", "create", ".", "--json"]
     script = "import sys, time; time.time = lambda: 946684800.0\nfrom checkpoint_git.cli.app import main\n"
     script += "sys.exit(main(sys.argv[1:]))"
-    made = subprocess.run([str(BIN / "python"), "-c", script, *words[1:]], capture_output=True, cwd=work.path)
+    made = subprocess.run(
+        [str(BIN / "python"), "-c", script, *words[1:]], capture_output=True, cwd=work.path
+    )
     assert json.loads(made.stdout)["checkpoint_id"].startswith("chk_20000101_")
     assert len(ask(work.path, "list")["restore_points"]) == 2
     assert ask(work.path, "verify", "chk_20000101")["verified"]
     assert ask(work.path, "audit", "verify")["whole"]
 
 
-ODD = ["new\nline", 'it\'s "odd"', "-dash", "ünïcode 🎉", "a" * 250, "*?[x]", "$(touch x)", "\udcff\udcfe", "\\"]
+ODD = [
+    "new\nline",
+    'it\'s "odd"',
+    "-dash",
+    "ünïcode 🎉",
+    "a" * 250,
+    "*?[x]",
+    "$(touch x)",
+    "\udcff\udcfe",
+    "\\",
+]
 
 
 def test_files_of_any_name_come_back_by_both_ways(work: GitRepo) -> None:
@@ -176,7 +201,9 @@ def test_files_of_any_name_come_back_by_both_ways(work: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("kind", ODD_FILES)
-def test_what_is_no_file_any_more_gives_way_or_is_named_and_never_hangs(work: GitRepo, kind: str) -> None:
+def test_what_is_no_file_any_more_gives_way_or_is_named_and_never_hangs(
+    work: GitRepo, kind: str
+) -> None:
     path = work.path / "a"
     path.unlink()
     put_odd(path, kind)
@@ -191,7 +218,9 @@ def test_what_is_no_file_any_more_gives_way_or_is_named_and_never_hangs(work: Gi
 
 
 @pytest.mark.parametrize("place", ["fifo", "file", "link"])
-def test_a_log_that_cannot_be_written_stops_before_anything_is_done(work: GitRepo, place: str) -> None:
+def test_a_log_that_cannot_be_written_stops_before_anything_is_done(
+    work: GitRepo, place: str
+) -> None:
     shutil.rmtree(work.path / ".audit")
     if place == "file":
         (work.path / ".audit").write_text("a file\n")

@@ -22,7 +22,9 @@ def test_what_is_no_id_becomes_no_path(text: str) -> None:
         layout.point_folder("/w", text)
 
 
-def test_a_workspace_is_the_repository_or_the_folder_with_points(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_workspace_is_the_repository_or_the_folder_with_points(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     def look(folder: Path) -> tuple[str, str | None]:
         workspace = layout.open_workspace(str(folder), 0, {})
         return workspace.root, workspace.git_dir

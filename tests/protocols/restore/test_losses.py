@@ -1,4 +1,6 @@
-"""Commands that lose what no restore point brings back are found by their plain words; those that look are not."""
+"""Commands that lose what no restore point brings back are found by their plain words; those that
+look are not.
+"""
 
 import pytest
 

@@ -19,7 +19,9 @@ def records(work: GitRepo) -> list[tuple[str, str]]:
 
 
 def make(work: GitRepo, expiry: str | None = None) -> str:
-    return operations.create_point(workspace_of(work.path), PointRequest(["src"], "why"), None, expiry).manifest.id
+    return operations.create_point(
+        workspace_of(work.path), PointRequest(["src"], "why"), None, expiry
+    ).manifest.id
 
 
 def test_every_operation_is_in_the_log_failures_too(work: GitRepo) -> None:
@@ -48,7 +50,9 @@ def test_a_lock_of_a_git_that_was_killed_on_a_point_stops_no_operation(work: Git
     assert not lock.exists()
 
 
-def test_a_check_that_cannot_be_noted_is_made_all_the_same(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_cannot_be_noted_is_made_all_the_same(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = workspace_of(work.path)
     point = make(work)
 
@@ -57,7 +61,9 @@ def test_a_check_that_cannot_be_noted_is_made_all_the_same(work: GitRepo, monkey
 
     monkeypatch.setattr(audit, "append_record", refuse)
     done = operations.verify_point(workspace, point)
-    assert [(finding.code, finding.level) for finding in done.findings] == [("restore/not-logged", "note")]
+    assert [(finding.code, finding.level) for finding in done.findings] == [
+        ("restore/not-logged", "note")
+    ]
     assert all(done.proofs.values())
 
 
@@ -83,7 +89,10 @@ def test_an_expired_point_needs_force_and_is_cleared_only_when_asked(work: GitRe
     later = now._replace(now=now.now + 3600)
     with pytest.raises(CheckpointError, match="expired at"):
         operations.roll_back_point(later, point)
-    assert operations.roll_back_point(later, point, allowed=operations.Allowed(True)).result is not None
+    assert (
+        operations.roll_back_point(later, point, allowed=operations.Allowed(True)).result
+        is not None
+    )
     assert operations.collect_garbage(now) == []
     assert [one.id for one in operations.collect_garbage(later, dry_run=True)] == [point]
     assert [one.id for one in operations.collect_garbage(later)] == [point]
@@ -101,9 +110,12 @@ def test_a_rollback_leaves_the_point_restored_and_no_journal(work: GitRepo) -> N
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"), [("state_snapshot", "cannot store files"), ("database_savepoint", "cannot store files")]
+    ("kind", "message"),
+    [("state_snapshot", "cannot store files"), ("database_savepoint", "cannot store files")],
 )
-def test_a_type_that_keeps_no_files_is_refused_for_files(work: GitRepo, kind: str, message: str) -> None:
+def test_a_type_that_keeps_no_files_is_refused_for_files(
+    work: GitRepo, kind: str, message: str
+) -> None:
     with pytest.raises(CheckpointError, match=message):
         operations.create_point(workspace_of(work.path), PointRequest(["src"], ""), kind, None)
 

@@ -17,7 +17,11 @@ from tests.support.restore_points import KINDS, create, go_back, look, workspace
 
 def git_state(repo: GitRepo) -> tuple[bytes, str, str]:
     """What must not move when a point is made: the index's bytes, what status says, the stash."""
-    return (repo.path / ".git/index").read_bytes(), repo.git("status", "--porcelain"), repo.git("stash", "list")
+    return (
+        (repo.path / ".git/index").read_bytes(),
+        repo.git("status", "--porcelain"),
+        repo.git("stash", "list"),
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -36,7 +40,9 @@ def test_restore_sh_gives_back_all_that_was_kept(full_work: GitRepo, kind: str) 
     full_work.write("src/debug.log", "ignored")
     for folder in (full_work.path, full_work.path / "src", Path("/")):
         script = full_work.path / layout.FOLDER / made.manifest.id / layout.RESTORE_SCRIPT
-        done = subprocess.run(["/bin/sh", str(script)], cwd=folder, capture_output=True, check=False)
+        done = subprocess.run(
+            ["/bin/sh", str(script)], cwd=folder, capture_output=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         if kind == "git_stash":
             assert look(full_work.path) == before
@@ -74,7 +80,9 @@ def test_the_content_outlives_a_pruning_gc_and_a_cleared_stash(full_work: GitRep
     assert points.find_damage(made.location, made.manifest) == []
 
 
-@pytest.mark.parametrize("at", [0, 4, 8, *(pytest.param(at, marks=pytest.mark.deep) for at in (1, 2, 3, 5, 6, 7))])
+@pytest.mark.parametrize(
+    "at", [0, 4, 8, *(pytest.param(at, marks=pytest.mark.deep) for at in (1, 2, 3, 5, 6, 7))]
+)
 def test_a_prune_before_any_of_the_calls_of_git_takes_nothing_along(
     full_work: GitRepo, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:

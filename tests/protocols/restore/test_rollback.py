@@ -14,7 +14,16 @@ from checkpoint_git.protocols.restore.contents import ContentDifference, Content
 from checkpoint_git.protocols.restore.mechanisms import file_writes, files
 from checkpoint_git.protocols.restore.mechanisms.contract import WantedState
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, ask, create, go_back, look, roll_back, run_script, workspace_of
+from tests.support.restore_points import (
+    KINDS,
+    ask,
+    create,
+    go_back,
+    look,
+    roll_back,
+    run_script,
+    workspace_of,
+)
 
 
 def damage(root: Path) -> None:
@@ -33,7 +42,9 @@ def damage(root: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_rollback_gives_everything_back_and_can_be_taken_back(full_work: GitRepo, kind: str) -> None:
+def test_a_rollback_gives_everything_back_and_can_be_taken_back(
+    full_work: GitRepo, kind: str
+) -> None:
     before = look(full_work.path)
     made = create(workspace_of(full_work.path), ["src"], "", kind, None)
     damage(full_work.path)
@@ -41,7 +52,9 @@ def test_a_rollback_gives_everything_back_and_can_be_taken_back(full_work: GitRe
     done = go_back(workspace_of(full_work.path), made.manifest)
     assert look(full_work.path) == before
     records = [json.loads(line) for _, line in audit.read_records(str(full_work.path))]
-    assert [(one["operation"], one["checkpoint_id"]) for one in records] == [("create", done.safety)]
+    assert [(one["operation"], one["checkpoint_id"]) for one in records] == [
+        ("create", done.safety)
+    ]
     roll_back(full_work.path, done.safety)
     assert look(full_work.path) == harmed
 
@@ -53,7 +66,9 @@ def test_the_words_of_a_rollback_name_what_was_asked_for() -> None:
     assert rollback.write_words("auto-1", everything) == "auto-1 --index --operation --scope PART"
 
 
-def test_what_git_has_otherwise_by_now_goes_back_only_if_that_is_asked_for(full_work: GitRepo) -> None:
+def test_what_git_has_otherwise_by_now_goes_back_only_if_that_is_asked_for(
+    full_work: GitRepo,
+) -> None:
     workspace = workspace_of(full_work.path)
     made = create(workspace, ["src"], "", "git_stash", None).manifest
     full_work.git("add", "src")
@@ -64,12 +79,18 @@ def test_what_git_has_otherwise_by_now_goes_back_only_if_that_is_asked_for(full_
         return [len(left), len(back)]
 
     assert find() == find(staged=True, within=["src"]) == [1, 0]
-    assert find(staged=True) == find(operation=True) == find(operation=True, within=["src"]) == [0, 1]
+    assert (
+        find(staged=True) == find(operation=True) == find(operation=True, within=["src"]) == [0, 1]
+    )
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 8))])
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 8))]
+)
 @pytest.mark.parametrize("kind", KINDS)
-def test_random_trees_come_back_whatever_was_done_to_them(repo: GitRepo, kind: str, seed: int) -> None:
+def test_random_trees_come_back_whatever_was_done_to_them(
+    repo: GitRepo, kind: str, seed: int
+) -> None:
     chance = random.Random(seed)  # noqa: S311 - it makes trees, no secrets
     grow(repo.path / "t", chance, 15)
     before = look(repo.path)
@@ -84,7 +105,9 @@ def test_random_trees_come_back_whatever_was_done_to_them(repo: GitRepo, kind: s
 
 
 def grow(root: Path, chance: random.Random, count: int) -> None:
-    """Some files, links of both kinds and folders below a folder; what cannot be made is left out."""
+    """Some files, links of both kinds and folders below a folder; what cannot be made is left
+    out.
+    """
     root.mkdir(exist_ok=True)
     for _ in range(count):
         path = root.joinpath(*(chance.choice("abc") for _ in range(chance.randint(1, 3))))
@@ -95,7 +118,9 @@ def grow(root: Path, chance: random.Random, count: int) -> None:
             elif chance.random() < 0.15 and not path.is_symlink():
                 path.symlink_to(chance.choice(["a", "../x", "/etc"]))
             elif chance.random() < 0.3:
-                path.hardlink_to(root.joinpath(*(chance.choice("abc") for _ in range(chance.randint(1, 3)))))
+                path.hardlink_to(
+                    root.joinpath(*(chance.choice("abc") for _ in range(chance.randint(1, 3))))
+                )
             elif not path.is_symlink():
                 path.write_bytes(chance.randbytes(chance.randint(0, 50)))
                 path.chmod(chance.choice([0o644, 0o755, 0o600]))
@@ -105,7 +130,11 @@ def grow(root: Path, chance: random.Random, count: int) -> None:
 
 def mutate(root: Path, chance: random.Random) -> None:
     """One deletion, renaming or addition."""
-    there = [Path(folder) / name for folder, folders, files in os.walk(root) for name in sorted(folders + files)]
+    there = [
+        Path(folder) / name
+        for folder, folders, files in os.walk(root)
+        for name in sorted(folders + files)
+    ]
     what = chance.random()
     if not there or what > 0.6:
         grow(root, chance, 2)
@@ -124,14 +153,21 @@ def mutate(root: Path, chance: random.Random) -> None:
 
 HARMS = ("written", "replaced", "removed", "parted")
 # each harm with each kind and each way; the other half of the combinations is for the deep tests
-USUAL_WAYS = [(harm, *pair) for harm in HARMS for pair in zip(KINDS, ("rollback", "restore.sh"), strict=True)]
-MORE_WAYS = [(harm, *pair) for harm in HARMS for pair in zip(KINDS, ("restore.sh", "rollback"), strict=True)]
+USUAL_WAYS = [
+    (harm, *pair) for harm in HARMS for pair in zip(KINDS, ("rollback", "restore.sh"), strict=True)
+]
+MORE_WAYS = [
+    (harm, *pair) for harm in HARMS for pair in zip(KINDS, ("restore.sh", "rollback"), strict=True)
+]
 
 
 @pytest.mark.parametrize(
-    ("harm", "kind", "way"), [*USUAL_WAYS, *(pytest.param(*row, marks=pytest.mark.deep) for row in MORE_WAYS)]
+    ("harm", "kind", "way"),
+    [*USUAL_WAYS, *(pytest.param(*row, marks=pytest.mark.deep) for row in MORE_WAYS)],
 )
-def test_names_of_one_file_are_names_of_one_file_again(repo: GitRepo, harm: str, kind: str, way: str) -> None:
+def test_names_of_one_file_are_names_of_one_file_again(
+    repo: GitRepo, harm: str, kind: str, way: str
+) -> None:
     repo.write("src/b", "kept\n")
     for name in ("src/a", "src/c", "outside"):
         (repo.path / name).hardlink_to(repo.path / "src/b")
@@ -189,7 +225,8 @@ def test_the_first_commit_goes_with_its_branch_if_git_goes_back_too(repo: GitRep
     rollback.roll_back(workspace, made, WantedState(operation=True))
     assert repo.git("for-each-ref", "refs/heads") == ""
     assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
-    rollback.roll_back(workspace, made, WantedState(operation=True))  # where nothing is to be removed
+    # where nothing is to be removed
+    rollback.roll_back(workspace, made, WantedState(operation=True))
     assert repo.read("a") == "1\n"
 
 
@@ -251,7 +288,10 @@ def test_a_writer_between_the_plan_and_the_change_keeps_what_it_wrote(
 
 
 def cut_off(
-    work: GitRepo, made: points.CreatedPoint, monkeypatch: pytest.MonkeyPatch, within: list[str] | None = None
+    work: GitRepo,
+    made: points.CreatedPoint,
+    monkeypatch: pytest.MonkeyPatch,
+    within: list[str] | None = None,
 ) -> None:
     """A rollback that ends after its first file."""
     real, written = file_writes.write_path, list[str]()
@@ -339,7 +379,11 @@ def test_what_only_a_rule_made_since_ignores_stays_and_is_told(work: GitRepo) ->
     assert "git ignores it now, so what the point lacks of it stays: data/" in foreseen
     done = go_back(workspace_of(work.path), made.manifest)
     assert "data/n stays: git ignored it when the rollback began" in done.notes
-    assert (work.read("data/n"), work.read("data/d"), work.read(".gitignore")[:5]) == ("mine", "d", "*.log")
+    assert (work.read("data/n"), work.read("data/d"), work.read(".gitignore")[:5]) == (
+        "mine",
+        "d",
+        "*.log",
+    )
 
 
 def test_a_dry_run_names_what_the_point_leaves_out_too(work: GitRepo) -> None:
@@ -347,7 +391,9 @@ def test_a_dry_run_names_what_the_point_leaves_out_too(work: GitRepo) -> None:
     made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     foreseen = ask(work, "rollback", made.manifest.id, "--dry-run")
     done = ask(work, "rollback", made.manifest.id)
-    left_out = ["not in the point, so left as they are and not compared: src/run/, src/run/debug.log"]
+    left_out = [
+        "not in the point, so left as they are and not compared: src/run/, src/run/debug.log"
+    ]
     assert foreseen["warnings"] == done["warnings"] == left_out
     assert (foreseen["verified"], done["verified"]) == (False, True)
 
@@ -372,7 +418,9 @@ def test_the_history_of_a_repository_cloned_since_stays(work: GitRepo, kind: str
     assert inner.git("rev-parse", "HEAD") == commit
 
 
-def test_a_folder_in_a_files_place_stops_everything_when_no_point_keeps_what_it_holds(work: GitRepo) -> None:
+def test_a_folder_in_a_files_place_stops_everything_when_no_point_keeps_what_it_holds(
+    work: GitRepo,
+) -> None:
     made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     (work.path / "src/b.py").unlink()
@@ -383,7 +431,9 @@ def test_a_folder_in_a_files_place_stops_everything_when_no_point_keeps_what_it_
     assert look(work.path) == harmed
 
 
-def test_a_link_in_the_way_of_one_file_stops_it_before_any_is_changed(work: GitRepo, tmp_path: Path) -> None:
+def test_a_link_in_the_way_of_one_file_stops_it_before_any_is_changed(
+    work: GitRepo, tmp_path: Path
+) -> None:
     work.write("lib/c.py", "c\n")
     made = create(workspace_of(work.path), ["src/a.py", "lib/c.py"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
@@ -406,7 +456,9 @@ def test_a_pipe_in_a_files_place_stops_everything(work: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_folders_closed_to_their_owner_are_opened_and_closed_again(work: GitRepo, kind: str) -> None:
+def test_folders_closed_to_their_owner_are_opened_and_closed_again(
+    work: GitRepo, kind: str
+) -> None:
     if os.geteuid() == 0 and shutil.which("setpriv") is None:
         pytest.skip("root passes every mode, and there is no setpriv to become another user")
     (work.path / "src").chmod(0o555)
@@ -416,12 +468,18 @@ def test_folders_closed_to_their_owner_are_opened_and_closed_again(work: GitRepo
     work.write("src/new.py", "x\n")
     (work.path / "src").chmod(0o555)
     go_back(workspace_of(work.path), made.manifest)
-    assert (work.read("src/a.py"), sorted(os.listdir(work.path / "src"))) == ("a\n", ["a.py", "b.py"])
+    assert (work.read("src/a.py"), sorted(os.listdir(work.path / "src"))) == (
+        "a\n",
+        ["a.py", "b.py"],
+    )
     assert (work.path / "src").stat().st_mode & 0o777 == 0o555
     subprocess.run(["chmod", "-R", "u+w", str(work.path)], check=True)
 
 
-OLD, NEW = ContentEntry("a", "file", 0o644, 1, "1" * 64), ContentEntry("a", "file", 0o644, 1, "2" * 64)
+OLD, NEW = (
+    ContentEntry("a", "file", 0o644, 1, "1" * 64),
+    ContentEntry("a", "file", 0o644, 1, "2" * 64),
+)
 OTHER = ContentEntry("a", "file", 0o644, 1, "3" * 64)
 
 
@@ -447,7 +505,9 @@ def test_what_will_be_changed_must_be_in_the_safety_point() -> None:
 def test_a_watched_file_that_is_written_to_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("x")
-    watch = files.Watch(str(tmp_path), [ScopePath("a", "file", path.lstat()), ScopePath("b", "absent", None)])
+    watch = files.Watch(
+        str(tmp_path), [ScopePath("a", "file", path.lstat()), ScopePath("b", "absent", None)]
+    )
     watch.check("a")
     watch.check("b")
     path.write_text("longer")
@@ -459,20 +519,32 @@ def test_a_watched_file_that_is_written_to_is_noticed(tmp_path: Path) -> None:
 
 def test_a_difference_behind_a_link_that_makes_way_is_no_hindrance() -> None:
     entries = [ContentEntry("src", "link", 0o777, 1, "1" * 64)]
-    files.check_ways("/nowhere", [], [ContentDifference("src", "kind"), ContentDifference("src/a", "missing")], entries)
+    files.check_ways(
+        "/nowhere",
+        [],
+        [ContentDifference("src", "kind"), ContentDifference("src/a", "missing")],
+        entries,
+    )
 
 
 def test_a_path_below_a_link_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "src").symlink_to("away")
-    with pytest.raises(CheckpointError, match="src is a symbolic link, and writing would follow it"):
+    with pytest.raises(
+        CheckpointError, match="src is a symbolic link, and writing would follow it"
+    ):
         files.check_ways(str(tmp_path), [], [ContentDifference("src/a", "missing")], [])
 
 
-def test_a_folder_in_a_files_place_may_hold_what_will_be_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_a_folder_in_a_files_place_may_hold_what_will_be_removed_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a/made").write_text("x")
-    present, restore = [ContentEntry("a", "folder"), ContentEntry("a/made", "file")], [ContentDifference("a", "kind")]
+    present, restore = (
+        [ContentEntry("a", "folder"), ContentEntry("a/made", "file")],
+        [ContentDifference("a", "kind")],
+    )
     files.check_ways(str(tmp_path), ["a/made"], restore, present)
     (tmp_path / "a/.env").write_text("x")
     with pytest.raises(CheckpointError, match="a folder is in the place of a") as caught:
@@ -480,7 +552,9 @@ def test_a_folder_in_a_files_place_may_hold_what_will_be_removed_and_nothing_els
     assert "a/.env" in str(caught.value.hint)
 
 
-def test_a_folder_stays_for_what_no_point_keeps_and_not_for_what_could_not_be_removed(tmp_path: Path) -> None:
+def test_a_folder_stays_for_what_no_point_keeps_and_not_for_what_could_not_be_removed(
+    tmp_path: Path,
+) -> None:
     for name in ("kept/.env", "left/made"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("x")
@@ -488,7 +562,9 @@ def test_a_folder_stays_for_what_no_point_keeps_and_not_for_what_could_not_be_re
     assert files.find_staying(str(tmp_path), ["left/made", "left", "kept", "empty"]) == ["kept"]
 
 
-def test_the_folders_that_a_rollback_changed_are_flushed(full_work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folders_that_a_rollback_changed_are_flushed(
+    full_work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = create(workspace_of(full_work.path), ["src"], "", KINDS[0], None)
     damage(full_work.path)
     flushed: set[str] = set()

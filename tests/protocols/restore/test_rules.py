@@ -59,7 +59,15 @@ def test_names_that_hold_secrets_are_known(name: str) -> None:
 
 @rows(
     "name",
-    ["keyboard.keys.py", "environment.py", ".env.example", "id_rsa.pub", "src/keys.py", "monkey", "secretary.py"],
+    [
+        "keyboard.keys.py",
+        "environment.py",
+        ".env.example",
+        "id_rsa.pub",
+        "src/keys.py",
+        "monkey",
+        "secretary.py",
+    ],
 )
 def test_harmless_names_are_not_taken_for_secrets(name: str) -> None:
     assert not is_sensitive(name)
@@ -69,7 +77,10 @@ def test_a_folder_is_not_secret_by_its_name() -> None:
     assert not is_sensitive("secrets/readme.txt")
 
 
-@rows("path", ["/etc/passwd", "../x", "a/../../x", ".git/config", "a/.git/hooks/x", "", "a//b", "a\0b", "."])
+@rows(
+    "path",
+    ["/etc/passwd", "../x", "a/../../x", ".git/config", "a/.git/hooks/x", "", "a//b", "a\0b", "."],
+)
 def test_a_path_that_leads_out_is_not_plain(path: str) -> None:
     assert not is_plain_path(path)
 
@@ -81,7 +92,13 @@ def test_a_path_below_the_workspace_is_plain(path: str) -> None:
 
 @rows(
     ("name", "doubtful"),
-    [(".env", False), ("a/.ENV.local", False), ("tls.KEY", False), ("secrets.py", True), ("credentials_form.ts", True)],
+    [
+        (".env", False),
+        ("a/.ENV.local", False),
+        ("tls.KEY", False),
+        ("secrets.py", True),
+        ("credentials_form.ts", True),
+    ],
 )
 def test_only_a_name_that_code_has_too_leaves_a_doubt(name: str, doubtful: bool) -> None:
     assert is_doubtful(name) == doubtful
@@ -102,7 +119,9 @@ def test_only_a_name_that_code_has_too_leaves_a_doubt(name: str, doubtful: bool)
         ({"password": "x"}, False),
     ],
 )
-def test_a_connection_holds_plain_texts_under_known_names(changed: dict[str, object], fits: bool) -> None:
+def test_a_connection_holds_plain_texts_under_known_names(
+    changed: dict[str, object], fits: bool
+) -> None:
     assert is_connection({**dict.fromkeys(CONNECTION, "x"), **changed}) == fits
     assert not is_connection({"host": "x"})
     assert not is_connection("dbname")
@@ -111,7 +130,13 @@ def test_a_connection_holds_plain_texts_under_known_names(changed: dict[str, obj
 # manifests of the right shape, as a branch may bring them
 
 POINT = "chk_20260115_143022_a7b3c9"
-STATE = {"kind": "state", "name": "state:run", "content": "parts/run.json", "size": 2, "sha256": "0" * 64}
+STATE = {
+    "kind": "state",
+    "name": "state:run",
+    "content": "parts/run.json",
+    "size": 2,
+    "sha256": "0" * 64,
+}
 STATE_DETAILS = {"file": "run.json", "mode": "0600"}
 POSTGRESQL_DETAILS = {
     "tables": None,
@@ -122,24 +147,34 @@ POSTGRESQL_DETAILS = {
 }
 
 
-def find_troubles(entries: list[dict[str, Any]], *parts: dict[str, Any], **members: Any) -> list[tuple[str, str]]:
+def find_troubles(
+    entries: list[dict[str, Any]], *parts: dict[str, Any], **members: Any
+) -> list[tuple[str, str]]:
     """The code and the place of what is wrong with a manifest, apart from its hash."""
     value = {"id": POINT, "entries": entries, "parts": list(parts), **members}
     value["hash"] = hash_contents(map(read_entry, entries), [read_part(part) for part in parts])
     return [(one.code, one.where) for one in check(value, POINT)]
 
 
-def find_part_troubles(content: str = "parts/run.json", kind: str = "state", **details: Any) -> list[str]:
+def find_part_troubles(
+    content: str = "parts/run.json", kind: str = "state", **details: Any
+) -> list[str]:
     base = POSTGRESQL_DETAILS if kind == "postgresql" else STATE_DETAILS
     part = {**STATE, "kind": kind, "content": content, "details": {**base, **details}}
-    return [code.removeprefix("restore/manifest-") for code, where in find_troubles([], part) if where == "/parts/0"]
+    return [
+        code.removeprefix("restore/manifest-")
+        for code, where in find_troubles([], part)
+        if where == "/parts/0"
+    ]
 
 
 def test_a_manifest_is_of_its_point_and_its_hash_is_that_of_its_content() -> None:
     file = {"path": "a", "kind": "file", "mode": "644", "size": 1, "sha256": "0" * 64}
     times = {"created_at": "2026-01-15T14:30:22Z", "expires_at": None}
     assert find_troubles([file], **times) == []
-    assert find_troubles([file], id="chk_20260115_143022_ffffff") == [("restore/manifest-id", "/id")]
+    assert find_troubles([file], id="chk_20260115_143022_ffffff") == [
+        ("restore/manifest-id", "/id")
+    ]
     assert find_troubles([file], created_at="soon", expires_at="late") == [
         ("restore/manifest-time", "/created_at"),
         ("restore/manifest-time", "/expires_at"),
@@ -151,12 +186,18 @@ def test_a_manifest_is_of_its_point_and_its_hash_is_that_of_its_content() -> Non
 def test_no_entry_leads_out_and_a_twin_is_the_same_file() -> None:
     one, twin, other = (
         {"path": path, "kind": "file", "mode": "644", "sha256": digit * 64, **more}
-        for path, digit, more in (("a", "0", {}), ("b", "0", {"twin": "a"}), ("c", "1", {"twin": "a"}))
+        for path, digit, more in (
+            ("a", "0", {}),
+            ("b", "0", {"twin": "a"}),
+            ("c", "1", {"twin": "a"}),
+        )
     )
     assert find_troubles([one, twin]) == []
     assert find_troubles([one, other]) == [("restore/manifest-path", "/entries/1/twin")]
     assert find_troubles([twin]) == [("restore/manifest-path", "/entries/0/twin")]
-    assert find_troubles([one, {**one, "path": "../a"}]) == [("restore/manifest-path", "/entries/1/path")]
+    assert find_troubles([one, {**one, "path": "../a"}]) == [
+        ("restore/manifest-path", "/entries/1/path")
+    ]
 
 
 @rows(

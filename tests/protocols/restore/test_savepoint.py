@@ -71,7 +71,9 @@ def add(connection: Any, number: int) -> None:
     cursor.close()
 
 
-def fail(connection: Any, *numbers: int, error: type[BaseException] = Oops, also: Open = lambda: None) -> None:
+def fail(
+    connection: Any, *numbers: int, error: type[BaseException] = Oops, also: Open = lambda: None
+) -> None:
     """A block that adds rows, does something more, and then fails."""
     with savepoint(connection):
         for number in numbers:
@@ -90,10 +92,14 @@ def test_a_block_that_raises_is_undone_and_what_was_before_stays(bank: sqlite3.C
     assert rows(bank) == [1, 3]
 
 
-def test_the_transaction_around_stays_the_caller_s(bank: sqlite3.Connection, path: Path, mode: str) -> None:
+def test_the_transaction_around_stays_the_caller_s(
+    bank: sqlite3.Connection, path: Path, mode: str
+) -> None:
     with savepoint(bank):
         add(bank, 1)
-    assert others(path) == ([1] if mode in AUTOCOMMIT else []), "nothing is committed behind the caller's back"
+    assert others(path) == ([1] if mode in AUTOCOMMIT else []), (
+        "nothing is committed behind the caller's back"
+    )
     bank.rollback()
     assert rows(bank) == ([1] if mode in AUTOCOMMIT else [])
     with savepoint(bank):
@@ -148,7 +154,10 @@ def test_an_interrupt_is_an_exception_like_others(bank: sqlite3.Connection) -> N
 
 
 def test_what_is_no_connection_is_said() -> None:
-    with pytest.raises(CheckpointError, match="a str is not a database connection"), savepoint("app.db"):
+    with (
+        pytest.raises(CheckpointError, match="a str is not a database connection"),
+        savepoint("app.db"),
+    ):
         pass
 
 
@@ -185,8 +194,12 @@ def test_psycopg_blocks_are_undone_even_after_an_error_of_the_server(
     assert server.sql("SELECT count(*) FROM t", database) == ("2" if autocommit else "0")
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgresql"))])
-def test_sqlalchemy_blocks_are_undone(kind: str, path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgresql"))]
+)
+def test_sqlalchemy_blocks_are_undone(
+    kind: str, path: Path, request: pytest.FixtureRequest
+) -> None:
     sqlalchemy = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
     url = f"sqlite:///{path}"
     if kind == "postgresql":
@@ -194,7 +207,10 @@ def test_sqlalchemy_blocks_are_undone(kind: str, path: Path, request: pytest.Fix
         running.sql("CREATE TABLE t (a int)", name)
         url = running.url(name).replace("postgresql:", "postgresql+psycopg:")
     engine = sqlalchemy.create_engine(url)
-    insert, read = sqlalchemy.text("INSERT INTO t VALUES (:a)"), sqlalchemy.text("SELECT a FROM t ORDER BY a")
+    insert, read = (
+        sqlalchemy.text("INSERT INTO t VALUES (:a)"),
+        sqlalchemy.text("SELECT a FROM t ORDER BY a"),
+    )
     with engine.connect() as connection:
         with savepoint(connection):
             connection.execute(insert, {"a": 1})

@@ -12,7 +12,15 @@ from checkpoint_git.protocols.restore.scope import read_file, read_scope
 def workspace(tmp_path: Path) -> Path:
     """A few files, a link, a secret, an empty folder."""
     root = tmp_path / "work"
-    for name in ("src/a.py", "src/b.txt", "src/deep/c.py", "src/.hidden.py", "src/.env", "lib/d.py", ".git/config"):
+    for name in (
+        "src/a.py",
+        "src/b.txt",
+        "src/deep/c.py",
+        "src/.hidden.py",
+        "src/.env",
+        "lib/d.py",
+        ".git/config",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
     (root / "src/empty").mkdir()
@@ -53,7 +61,12 @@ def test_a_pattern_names_files(workspace: Path) -> None:
 def test_a_pattern_reaches_into_hidden_folders(workspace: Path) -> None:
     (workspace / "lib/.cache").mkdir()
     (workspace / "lib/.cache/e.py").write_text("x")
-    assert names(workspace, "**/*.py") == ["lib/.cache/e.py", "lib/d.py", "src/a.py", "src/deep/c.py"]
+    assert names(workspace, "**/*.py") == [
+        "lib/.cache/e.py",
+        "lib/d.py",
+        "src/a.py",
+        "src/deep/c.py",
+    ]
     assert "lib/.cache/e.py" in names(workspace, "lib/**")
     assert "lib/.cache/e.py" in names(workspace, "**")
 
@@ -74,7 +87,10 @@ def test_locks_of_this_tool_are_left_alone(workspace: Path) -> None:
     for name in (".lock", ".lock.held", "checkpoint-restore.lock", "build.checkpoint.json"):
         (workspace / ".checkpoints").mkdir(exist_ok=True)
         (workspace / ".checkpoints" / name).write_text("")
-    assert names(workspace, ".checkpoints") == [".checkpoints", ".checkpoints/build.checkpoint.json"]
+    assert names(workspace, ".checkpoints") == [
+        ".checkpoints",
+        ".checkpoints/build.checkpoint.json",
+    ]
 
 
 def test_a_link_is_a_link_and_not_what_it_leads_to(workspace: Path) -> None:
@@ -104,7 +120,9 @@ def test_a_way_through_a_link_is_refused(workspace: Path) -> None:
     assert names(workspace, "src/w*") == ["src/way"]
 
 
-@pytest.mark.parametrize("scope", [".git", ".git/config", ".checkpoints/chk_20260101_000000_aaaaaa"])
+@pytest.mark.parametrize(
+    "scope", [".git", ".git/config", ".checkpoints/chk_20260101_000000_aaaaaa"]
+)
 def test_git_and_the_points_themselves_are_refused(workspace: Path, scope: str) -> None:
     with pytest.raises(CheckpointError, match="belongs to git"):
         read_scope(str(workspace), [scope])

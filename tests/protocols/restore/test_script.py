@@ -16,11 +16,18 @@ from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, create, look, workspace_of
 
 
-def run_script(work: GitRepo, point: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+def run_script(
+    work: GitRepo, point: str, *words: str, **env: str
+) -> subprocess.CompletedProcess[str]:
     """restore.sh as a user starts it, from the workspace."""
     path = f"{layout.FOLDER}/{point}/{layout.RESTORE_SCRIPT}"
     return subprocess.run(
-        ["/bin/sh", path, *words], cwd=work.path, capture_output=True, text=True, check=False, env={**os.environ, **env}
+        ["/bin/sh", path, *words],
+        cwd=work.path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **env},
     )
 
 
@@ -34,7 +41,9 @@ def work(repo: GitRepo) -> GitRepo:
 
 def test_a_quoted_text_is_one_word_of_sh() -> None:
     text = 'it\'s `x` $(y) "z" \\ \n -n'
-    done = subprocess.run(["/bin/sh", "-c", f"printf %s {quote_word(text)}"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"printf %s {quote_word(text)}"], capture_output=True, text=True
+    )
     assert done.stdout == text
 
 
@@ -49,7 +58,9 @@ def test_a_name_of_the_longest_length_comes_back(work: GitRepo, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_written_through_a_link_that_stands_in_the_way(work: GitRepo, tmp_path: Path, kind: str) -> None:
+def test_nothing_is_written_through_a_link_that_stands_in_the_way(
+    work: GitRepo, tmp_path: Path, kind: str
+) -> None:
     made = create(workspace_of(work.path), ["src/b.py"], "", kind, None)
     shutil.move(work.path / "src", tmp_path / "away")
     (work.path / "src").symlink_to(tmp_path / "away")
@@ -60,7 +71,9 @@ def test_nothing_is_written_through_a_link_that_stands_in_the_way(work: GitRepo,
     assert (tmp_path / "away/b.py").read_text() == "outside\n"
 
 
-def test_a_link_to_a_folder_in_a_files_place_is_replaced_and_not_entered(work: GitRepo, tmp_path: Path) -> None:
+def test_a_link_to_a_folder_in_a_files_place_is_replaced_and_not_entered(
+    work: GitRepo, tmp_path: Path
+) -> None:
     made = create(workspace_of(work.path), ["src/b.py"], "", "git_stash", None)
     (work.path / "src/b.py").unlink()
     (work.path / "src/b.py").symlink_to(tmp_path)
@@ -97,7 +110,9 @@ def test_it_is_read_from_git_alone_where_the_folder_was_taken_away(work: GitRepo
     assert not (work.path / ".checkpoints").exists()
     command = f"git show {layout.ref_name(made.manifest.id)}:restore.sh | sh"
     (work.path / "deep").mkdir()
-    done = subprocess.run(["/bin/sh", "-c", command], cwd=work.path / "deep", capture_output=True, check=False)
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], cwd=work.path / "deep", capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert work.read("src/b.py") == "b\n"
 
@@ -106,7 +121,9 @@ def test_it_is_tried_itself_before_it_is_relied_on(
     work: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work.write("src/$(x) y", "odd\n")
-    assert create(workspace_of(work.path), ["src"], "", "git_stash", None).proofs["restore.sh rehearsed"]
+    assert create(workspace_of(work.path), ["src"], "", "git_stash", None).proofs[
+        "restore.sh rehearsed"
+    ]
     template = read_own(restore_script.__file__, "restore.sh")
     for harm in (("put() {", "put() { return 0;"), ("set -u", "exit 1"), ("LC_ALL=C", "if")):
         harmed = template.replace(*harm, 1)
@@ -116,13 +133,17 @@ def test_it_is_tried_itself_before_it_is_relied_on(
         assert "restore.sh failed its test run" in made.warnings[-1]
 
 
-def test_of_many_files_those_with_odd_names_are_tried(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_files_those_with_odd_names_are_tried(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(30):
         work.write(f"src/{number}.py", f"{number}\n")
     work.write("src/$(x) y", "odd\n")
     tried = list[list[str]]()
 
-    def note(root: str, point: str, kind: str, entries: Sequence[ContentEntry], parts: Sequence[Part]) -> str:
+    def note(
+        root: str, point: str, kind: str, entries: Sequence[ContentEntry], parts: Sequence[Part]
+    ) -> str:
         tried.append([entry.path for entry in entries])
         return write_script(root, point, kind, entries, parts)
 
@@ -141,26 +162,39 @@ def test_it_restores_into_another_folder(work: GitRepo, tmp_path: Path, kind: st
     assert (tmp_path / "there/src/b.py").read_text() == "b\n"
 
 
-def test_a_copy_elsewhere_writes_nothing_unless_it_is_told_where(work: GitRepo, tmp_path: Path) -> None:
+def test_a_copy_elsewhere_writes_nothing_unless_it_is_told_where(
+    work: GitRepo, tmp_path: Path
+) -> None:
     made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     copy = tmp_path / "x/y/restore.sh"
     copy.parent.mkdir(parents=True)
     shutil.copy(Path(made.location.folder) / layout.RESTORE_SCRIPT, copy)
     shutil.rmtree(work.path / "src")
-    lost = subprocess.run(["/bin/sh", str(copy)], cwd=work.path, capture_output=True, text=True, check=False)
+    lost = subprocess.run(
+        ["/bin/sh", str(copy)], cwd=work.path, capture_output=True, text=True, check=False
+    )
     assert lost.returncode == 1
     assert "CHECKPOINT_WORKSPACE=" in lost.stderr
     assert not (tmp_path / "src").exists()
     env = {**os.environ, "CHECKPOINT_WORKSPACE": str(work.path)}
-    assert subprocess.run(["/bin/sh", str(copy)], cwd="/", env=env, capture_output=True).returncode == 0
+    assert (
+        subprocess.run(["/bin/sh", str(copy)], cwd="/", env=env, capture_output=True).returncode
+        == 0
+    )
     assert work.read("src/b.py") == "b\n"
 
 
-def test_variables_of_a_hook_do_not_lead_it_to_another_repository(work: GitRepo, tmp_path: Path) -> None:
+def test_variables_of_a_hook_do_not_lead_it_to_another_repository(
+    work: GitRepo, tmp_path: Path
+) -> None:
     other = GitRepo.create(tmp_path / "other")
     made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     shutil.rmtree(work.path / "src")
-    env = {"GIT_DIR": str(other.path / ".git"), "GIT_INDEX_FILE": str(tmp_path / "index"), "CDPATH": "/"}
+    env = {
+        "GIT_DIR": str(other.path / ".git"),
+        "GIT_INDEX_FILE": str(tmp_path / "index"),
+        "CDPATH": "/",
+    }
     done = run_script(work, made.manifest.id, **env)
     assert done.returncode == 0, done.stderr
     assert work.read("src/b.py") == "b\n"

@@ -1,4 +1,6 @@
-"""Automatic restore points: what they hold and leave alone, kills, sessions side by side, and the way back."""
+"""Automatic restore points: what they hold and leave alone, kills, sessions side by side, and the
+way back.
+"""
 
 import json
 import os
@@ -27,7 +29,9 @@ CALL = {"session_id": "s-1", "tool_name": "Edit", "tool_input": {"content": '"se
 def start(cwd: Path, **call: object) -> "subprocess.Popen[bytes]":
     """The hook, as an agent starts it before a tool call."""
     words = [sys.executable, "-I", "-S", str(snapshot.__file__)]
-    done = subprocess.Popen(words, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.Popen(
+        words, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert done.stdin is not None
     given = {key: value for key, value in {**CALL, **call}.items() if value is not None}
     done.stdin.write(json.dumps(given).encode())
@@ -75,11 +79,17 @@ def work(repo: GitRepo) -> GitRepo:
 def test_it_holds_what_git_would_add_and_touches_nothing_of_the_users(work: GitRepo) -> None:
     work.git("add", "b.py")
     index = (work.path / ".git/index").read_bytes()
-    before = [work.git(*words.split()) for words in ("status", "for-each-ref", "log --all", "stash list", "reflog")]
+    before = [
+        work.git(*words.split())
+        for words in ("status", "for-each-ref", "log --all", "stash list", "reflog")
+    ]
     take(work.path)
     assert names(work) == [".gitignore", "a.py", "b.py", "new.py"]
     assert work.git("show", f"{snapshot.REF}:a.py") == "two"
-    after = [work.git(*words.split()) for words in ("status", "for-each-ref", "log --all", "stash list", "reflog")]
+    after = [
+        work.git(*words.split())
+        for words in ("status", "for-each-ref", "log --all", "stash list", "reflog")
+    ]
     assert (before, index) == (after, (work.path / ".git/index").read_bytes())
     mirror = GitRepo.create(work.path.parent / "mirror", "--bare")
     work.git("push", "-q", "--mirror", str(mirror.path))
@@ -87,7 +97,16 @@ def test_it_holds_what_git_would_add_and_touches_nothing_of_the_users(work: GitR
 
 
 def test_what_looks_like_a_secret_or_is_ignored_is_not_kept(work: GitRepo) -> None:
-    for name in (".env", ".ENV", "x/id_rsa", "prod.pem", "x/.aws/config", "x.log", "credentials.json", ".env.example"):
+    for name in (
+        ".env",
+        ".ENV",
+        "x/id_rsa",
+        "prod.pem",
+        "x/.aws/config",
+        "x.log",
+        "credentials.json",
+        ".env.example",
+    ):
         work.write(name, "x")
     take(work.path)
     assert names(work) == [".env.example", ".gitignore", "a.py", "b.py", "new.py"]
@@ -102,7 +121,9 @@ def test_what_looks_like_a_secret_or_is_ignored_is_not_kept(work: GitRepo) -> No
     take(work.path)
     work.write(".env", "changed")
     take(work.path)
-    assert work.git("show", f"{snapshot.REF}:.env") == "x", "what is tracked is left as it is in the index"
+    assert work.git("show", f"{snapshot.REF}:.env") == "x", (
+        "what is tracked is left as it is in the index"
+    )
     assert {"secrets/plain.py", "mine", ".env"} == set(names(work)) - {
         ".env.example",
         ".gitignore",
@@ -112,7 +133,9 @@ def test_what_looks_like_a_secret_or_is_ignored_is_not_kept(work: GitRepo) -> No
     }
 
 
-def test_ignore_rules_that_changed_in_the_instant_of_a_point_count_for_the_next(work: GitRepo) -> None:
+def test_ignore_rules_that_changed_in_the_instant_of_a_point_count_for_the_next(
+    work: GitRepo,
+) -> None:
     take(work.path)
     exclude = work.write(".git/info/exclude", "*.own\n")
     begun = (work.path / ".git/checkpoint/automatic/config").stat().st_mtime_ns
@@ -137,7 +160,9 @@ def test_only_what_changed_is_kept_again_also_by_a_shell_command(work: GitRepo) 
     assert len(labels(work)) == 4, "a commit moves HEAD, once"
 
 
-def test_where_nothing_changed_nothing_is_added(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_changed_nothing_is_added(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked, run = list[str](), snapshot._run
 
     def run_and_note(words: tuple[str, ...], *rest: Any) -> tuple[int, str, str]:
@@ -180,9 +205,15 @@ def test_they_are_listed_by_session_and_one_command_goes_back(work: GitRepo) -> 
     assert (work.read("a.py"), work.read("b.py"), work.read("new.py")) == ("two\n", "b\n", "new\n")
     assert not (work.path / "b.py").is_symlink()
     assert not (work.path / "later.py").exists()
-    assert work.read(".checkpoints/build.checkpoint.json") == '{"more": 1}', "the record of the work is not undone"
+    assert work.read(".checkpoints/build.checkpoint.json") == '{"more": 1}', (
+        "the record of the work is not undone"
+    )
     ask(work, "rollback", str(done["safety_checkpoint_id"]))
-    assert (work.read("a.py"), work.read("later.py"), (work.path / "b.py").is_symlink()) == ("broken\n", "x", True)
+    assert (work.read("a.py"), work.read("later.py"), (work.path / "b.py").is_symlink()) == (
+        "broken\n",
+        "x",
+        True,
+    )
     assert not (work.path / "new.py").exists()
     listed = run_here("rp", "list", cwd=work.path).stdout
     assert listed.index("session s-1: before Edit") < listed.index("session s-2: before Edit")
@@ -210,7 +241,10 @@ REFUSED = [
     (["rollback", "ID", "--state-to", "a=b.json"], "omit --state-to"),
     (["rollback", "ID", "--scope", "state:run"], "omit --state-to"),
     (["rollback", "ID", "--scope", "../out"], "outside the workspace"),
-    *(([verb, "ID"], f"{verb} takes no automatic restore point") for verb in ("show", "diff", "verify", "drop")),
+    *(
+        ([verb, "ID"], f"{verb} takes no automatic restore point")
+        for verb in ("show", "diff", "verify", "drop")
+    ),
 ]
 
 
@@ -224,7 +258,16 @@ def test_what_cannot_be_done_with_them_is_refused(work: GitRepo) -> None:
 
 
 def test_odd_names_modes_links_and_folders_go_back_and_forth(work: GitRepo) -> None:
-    for name in ("-n", "two\nlines", ":(top)x", "[id].py", "was-file", "folder/in", "linked/x", "run.sh"):
+    for name in (
+        "-n",
+        "two\nlines",
+        ":(top)x",
+        "[id].py",
+        "was-file",
+        "folder/in",
+        "linked/x",
+        "run.sh",
+    ):
         work.write(name, "then\n")
     (work.path / "run.sh").chmod(0o755)
     take(work.path)
@@ -243,13 +286,24 @@ def test_odd_names_modes_links_and_folders_go_back_and_forth(work: GitRepo) -> N
     (work.path / "linked").symlink_to(outside)
     index = work.git("ls-files", "--stage")
     done = ask(work, "rollback", points(work)[0]["id"], "--reason", "it was wrong")
-    for name in ("-n", "two\nlines", ":(top)x", "[id].py", "was-file", "folder/in", "linked/x", "run.sh"):
+    for name in (
+        "-n",
+        "two\nlines",
+        ":(top)x",
+        "[id].py",
+        "was-file",
+        "folder/in",
+        "linked/x",
+        "run.sh",
+    ):
         assert work.read(name) == "then\n"
     assert (work.path / "run.sh").stat().st_mode & 0o100
     assert not (work.path / "linked").is_symlink()
     assert (outside / "x").read_text() == "theirs\n"
     assert work.git("ls-files", "--stage") == index
-    assert "two\nlines" not in run_here("rp", "rollback", points(work)[0]["id"], cwd=work.path).stdout
+    assert (
+        "two\nlines" not in run_here("rp", "rollback", points(work)[0]["id"], cwd=work.path).stdout
+    )
     ask(work, "rollback", str(done["safety_checkpoint_id"]))
     assert (work.read("-n"), work.read("was-file/deep/x"), work.read("folder")) == ("now\n",) * 3
     assert (work.path / "linked").is_symlink()
@@ -289,7 +343,9 @@ def test_a_rollback_that_fails_on_the_way_can_be_run_again(work: GitRepo) -> Non
     work.write("a.py", "later\n")
     work.write("later/deep.py", "x")
     work.write(".git/index.lock", "")
-    assert "another git command has locked the index" in refuse(work, "rollback", points(work)[0]["id"], "--index")
+    assert "another git command has locked the index" in refuse(
+        work, "rollback", points(work)[0]["id"], "--index"
+    )
     (work.path / ".git/index.lock").unlink()
     ask(work, "rollback", points(work)[0]["id"])
     assert (work.read("a.py"), (work.path / "later").exists()) == ("two\n", False)
@@ -304,7 +360,9 @@ def test_a_lock_that_a_killed_git_left_on_the_ref_stops_no_point(work: GitRepo) 
     assert (len(labels(work)), lock.exists()) == (2, False)
 
 
-def test_a_linked_work_tree_goes_back_to_its_own_from_a_folder_below(work: GitRepo, tmp_path: Path) -> None:
+def test_a_linked_work_tree_goes_back_to_its_own_from_a_folder_below(
+    work: GitRepo, tmp_path: Path
+) -> None:
     work.git("worktree", "add", "-q", str(tmp_path / "other"))
     other = GitRepo(tmp_path / "other")
     other.write("sub/x", "then\n")
@@ -313,7 +371,10 @@ def test_a_linked_work_tree_goes_back_to_its_own_from_a_folder_below(work: GitRe
     other.write("a.py", "now\n")
     point = points(other)[0]["id"]
     assert "no such restore point" in refuse(work, "rollback", point)
-    assert run_here("rp", "rollback", point[:10], "--scope", ".", cwd=other.path / "sub").returncode == 0
+    assert (
+        run_here("rp", "rollback", point[:10], "--scope", ".", cwd=other.path / "sub").returncode
+        == 0
+    )
     assert (other.read("sub/x"), other.read("a.py")) == ("then\n", "now\n")
 
 
@@ -344,7 +405,11 @@ def test_what_is_committed_does_not_count(work: GitRepo) -> None:
 
 def test_gc_drops_all_but_the_newest_and_then_a_new_one_is_taken(work: GitRepo) -> None:
     end_turns(work, 10)
-    for words, left in ((("--keep", "2", "--dry-run"), 5), (("--keep", "2"), 2), (("--keep", "0"), 0)):
+    for words, left in (
+        (("--keep", "2", "--dry-run"), 5),
+        (("--keep", "2"), 2),
+        (("--keep", "0"), 0),
+    ):
         assert run_here("rp", "gc", *words, cwd=work.path).returncode == 0
         assert len(points(work)) == left
     take(work.path)
@@ -404,7 +469,9 @@ def test_work_trees_have_their_own(work: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--object-format=sha256",)], ids=["sha1", "sha256"])
-def test_before_the_first_commit_and_from_a_folder_below(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_before_the_first_commit_and_from_a_folder_below(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     repo = GitRepo.create(tmp_path / "repo", *options)
     take(repo.path)
     repo.write("src/a.py", "x")
@@ -438,7 +505,9 @@ def test_submodules_and_repositories_inside_are_left_alone(work: GitRepo) -> Non
     inner = GitRepo.create(work.path.parent / "inner")
     inner.write("x", "x")
     inner.commit()
-    work.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "sub")
+    work.git(
+        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "sub"
+    )
     work.commit("sub")
     GitRepo.create(work.path / "empty")
     work.write("a.py", "three\n")
@@ -458,19 +527,32 @@ def test_outside_git_and_with_any_input_nothing_is_said(tmp_path: Path, work: Gi
     assert labels(work) == ["default end of a turn"]
 
 
-@pytest.mark.parametrize(("agent", "file"), [("claude", ".claude/settings.json"), ("copilot", COPILOT)])
+@pytest.mark.parametrize(
+    ("agent", "file"), [("claude", ".claude/settings.json"), ("copilot", COPILOT)]
+)
 def test_init_sets_it_up_and_uninstall_takes_it_away(work: GitRepo, agent: str, file: str) -> None:
-    assert run_here("init", "--agent", agent, "--agent-points", "--agent-guard", cwd=work.path).returncode == 0
+    assert (
+        run_here(
+            "init", "--agent", agent, "--agent-points", "--agent-guard", cwd=work.path
+        ).returncode
+        == 0
+    )
     hooks = json.loads(work.read(file))["hooks"]
     found = [each for group in hooks["PreToolUse"] for each in group.get("hooks", [group])]
     commands = [each.get("command") if agent == "claude" else each["bash"] for each in found]
     assert len(commands) == 2
     command = next(each for each in commands if "snapshot.py" in each)
-    done = subprocess.run(["sh", "-c", command], cwd=work.path, input=json.dumps(CALL).encode(), capture_output=True)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=work.path, input=json.dumps(CALL).encode(), capture_output=True
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert labels(work) == ["s-1 before Edit"]
-    again = run_here("init", "--agent", agent, "--agent-points", "--agent-guard", "--json", cwd=work.path)
-    assert {each["deed"] for each in json.loads(again.stdout)["steps"] if each["what"] == file} == {"keep"}
+    again = run_here(
+        "init", "--agent", agent, "--agent-points", "--agent-guard", "--json", cwd=work.path
+    )
+    assert {each["deed"] for each in json.loads(again.stdout)["steps"] if each["what"] == file} == {
+        "keep"
+    }
     removed = run_here("uninstall", cwd=work.path, stdin=b"").stdout
     assert "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them" in removed
     assert not (work.path / ".git/checkpoint").exists()
@@ -485,7 +567,9 @@ def complain(repo: GitRepo) -> str:
 
 
 def test_a_point_holds_a_files_own_bytes_whatever_git_converts(work: GitRepo) -> None:
-    """Line ends, encodings and filters; git-lfs and its kin keep what is unchanged, so that is left to them."""
+    """Line ends, encodings and filters; git-lfs and its kin keep what is unchanged, so that is left
+    to them.
+    """
     attributes = [
         "*.txt text",
         "*.id ident",
@@ -574,7 +658,9 @@ def test_the_budget_holds_where_an_object_is_missing(work: GitRepo) -> None:
     assert labels(work) == ["s-4 end of a turn", "s-3 end of a turn"]
 
 
-def test_what_was_untracked_and_ignored_is_no_longer_kept_from_the_end_of_the_turn(work: GitRepo) -> None:
+def test_what_was_untracked_and_ignored_is_no_longer_kept_from_the_end_of_the_turn(
+    work: GitRepo,
+) -> None:
     take(work.path)
     work.git("rm", "-q", "--cached", "b.py")
     work.write(".gitignore", "b.py\n")
@@ -635,14 +721,18 @@ def test_a_pipe_that_stays_open_does_not_hold_up_the_call(work: GitRepo) -> None
     assert labels(work) == ["default end of a turn"]
 
 
-def test_a_pipe_or_socket_in_the_place_of_a_file_is_reported_and_nothing_is_changed(work: GitRepo) -> None:
+def test_a_pipe_or_socket_in_the_place_of_a_file_is_reported_and_nothing_is_changed(
+    work: GitRepo,
+) -> None:
     take(work.path)
     point = points(work)[0]["id"]
     work.write("a.py", "later\n")
     (work.path / "b.py").unlink()
     os.mkfifo(work.path / "b.py")
     for words in (["--dry-run"], [], ["--scope", "b.py"]):
-        assert "a pipe, socket or device is in the place of b.py" in refuse(work, "rollback", point, *words)
+        assert "a pipe, socket or device is in the place of b.py" in refuse(
+            work, "rollback", point, *words
+        )
     assert work.read("a.py") == "later\n"
     assert ask(work, "rollback", point, "--scope", "a.py")["verified"]
     assert work.read("a.py") == "two\n"
@@ -668,7 +758,10 @@ def test_the_whole_work_tree_may_be_named(work: GitRepo) -> None:
     work.write("a.py", "later\n")
     work.write(".checkpoints/x", "x\n")
     point = points(work)[0]["id"]
-    assert "a.py" in run_here("rp", "rollback", point, "--scope", ".", "--dry-run", cwd=work.path).stdout
+    assert (
+        "a.py"
+        in run_here("rp", "rollback", point, "--scope", ".", "--dry-run", cwd=work.path).stdout
+    )
     assert ask(work, "rollback", point, "--scope", ".", "--scope", "a.py")["verified"]
     assert (work.read("a.py"), work.read(".checkpoints/x")) == ("two\n", "x\n")
 
@@ -692,7 +785,10 @@ def test_dropped_points_leave_a_reflog_that_holds_together(work: GitRepo) -> Non
         take(work.path, tool_name=f"T{number}")
     run_here("rp", "gc", "--keep", "2", cwd=work.path)
     assert labels(work) == ["s-1 before T3", "s-1 before T2"]
-    old = [line.split()[:2] for line in (work.path / f".git/logs/{snapshot.REF}").read_text().splitlines()]
+    old = [
+        line.split()[:2]
+        for line in (work.path / f".git/logs/{snapshot.REF}").read_text().splitlines()
+    ]
     assert (set(old[0][0]), old[1][0]) == ({"0"}, old[0][1])
 
 

@@ -23,7 +23,10 @@ def test_a_manifest_that_was_edited_is_not_relied_on(full_work: GitRepo) -> None
 
 def test_a_manifest_of_a_stranger_leads_nowhere_else(full_work: GitRepo) -> None:
     made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
-    value = {**made.manifest.value, "entries": [{**made.manifest.value["entries"][1], "path": "../../escape"}]}
+    value = {
+        **made.manifest.value,
+        "entries": [{**made.manifest.value["entries"][1], "path": "../../escape"}],
+    }
     data = store.write_text({**value, "digest": store.find_digest(value)})
     assert "leads out of the workspace" in store.parse_manifest(made.manifest.id, data).trouble
 
@@ -42,7 +45,9 @@ def make(work: GitRepo, kind: str = "git_stash", expires: int | None = None) -> 
         (b'{"schema_version": 1, "id": "x"}', "its manifest was changed after it was made"),
     ],
 )
-def test_a_manifest_that_cannot_be_read_is_reported_and_not_raised(data: bytes, trouble: str) -> None:
+def test_a_manifest_that_cannot_be_read_is_reported_and_not_raised(
+    data: bytes, trouble: str
+) -> None:
     assert store.parse_manifest("chk_20260115_143022_a7b3c9", data).trouble == trouble
 
 
@@ -58,7 +63,11 @@ def test_the_state_is_noted_and_changes_nothing_that_the_digest_covers(work: Git
     manifest = make(work)
     store.write_state(workspace_of(work.path), manifest, "restored", "rollback")
     noted = load(work.path, manifest.id)
-    assert (noted.trouble, noted.value["state"], noted.value["digest"]) == ("", "restored", manifest.value["digest"])
+    assert (noted.trouble, noted.value["state"], noted.value["digest"]) == (
+        "",
+        "restored",
+        manifest.value["digest"],
+    )
     assert [one["operation"] for one in noted.value["history"]] == ["rollback"]
     copy = work.path / layout.FOLDER / manifest.id / layout.MANIFEST
     assert copy.read_bytes() == manifest_file(work.path, manifest.id).read_bytes()
@@ -75,7 +84,10 @@ def test_a_point_is_expired_from_its_instant_on_unless_it_was_dropped(work: GitR
 def test_a_name_that_is_taken_is_not_taken_over(work: GitRepo) -> None:
     manifest = make(work)
     base = workspace_of(work.path).base
-    with pytest.raises(CheckpointError, match="already"), store.build_folder(base, manifest.id) as folder:
+    with (
+        pytest.raises(CheckpointError, match="already"),
+        store.build_folder(base, manifest.id) as folder,
+    ):
         pass
     assert not Path(folder).exists()
     assert load(work.path, manifest.id).trouble == ""
@@ -87,7 +99,11 @@ def test_only_folders_of_processes_that_are_gone_are_cleared(work: GitRepo) -> N
     for name in (f".new-{process.pid}-chk_x", f".new-{os.getpid()}-chk_x", ".new-x-chk_x", "chk_y"):
         work.write(f".checkpoints/{name}/manifest.json", "{")
     store.clear_unfinished(workspace_of(work.path))
-    assert sorted(os.listdir(work.path / ".checkpoints")) == [f".new-{os.getpid()}-chk_x", ".new-x-chk_x", "chk_y"]
+    assert sorted(os.listdir(work.path / ".checkpoints")) == [
+        f".new-{os.getpid()}-chk_x",
+        ".new-x-chk_x",
+        "chk_y",
+    ]
 
 
 def test_a_point_whose_folder_was_removed_comes_back_from_git(work: GitRepo) -> None:
@@ -115,7 +131,10 @@ def test_git_ignores_our_folders_by_a_list_that_is_never_committed(work: GitRepo
 
 
 def test_a_lock_of_the_index_is_removed_where_a_killed_rollback_took_it(work: GitRepo) -> None:
-    lock, copy = work.path / ".git/index.lock", work.path / ".git/.index.999999999-0123abcd.tmp.lock"
+    lock, copy = (
+        work.path / ".git/index.lock",
+        work.path / ".git/.index.999999999-0123abcd.tmp.lock",
+    )
     lock.write_bytes(b"")
     copy.write_bytes(b"")
     store.clear_unfinished(workspace_of(work.path))
@@ -130,14 +149,21 @@ def test_a_part_of_an_id_names_a_point_if_it_names_only_one(work: GitRepo) -> No
     for point in ids:
         work.write(f".checkpoints/{point}/manifest.json", "{")
     workspace = workspace_of(work.path)
-    found = [store.find_id(workspace, word) for word in ("a7b3c9", "20260115_143022_b", "chk_20260115_143022_a")]
+    found = [
+        store.find_id(workspace, word)
+        for word in ("a7b3c9", "20260115_143022_b", "chk_20260115_143022_a")
+    ]
     assert found == [ids[0], ids[1], ids[0]]
-    with pytest.raises(CheckpointError, match="2 restore points match: chk_20260115_143022_a7b3c9, chk_") as caught:
+    with pytest.raises(
+        CheckpointError, match="2 restore points match: chk_20260115_143022_a7b3c9, chk_"
+    ) as caught:
         store.find_id(workspace, "2026")
     assert str(caught.value.hint) == "write more of it"
 
 
-def test_the_journals_of_all_rollbacks_to_a_point_end_with_the_one_that_finished_it(work: GitRepo) -> None:
+def test_the_journals_of_all_rollbacks_to_a_point_end_with_the_one_that_finished_it(
+    work: GitRepo,
+) -> None:
     workspace, point, other = workspace_of(work.path), make(work).id, make(work).id
 
     def begin(words: str) -> str:

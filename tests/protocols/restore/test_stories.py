@@ -1,4 +1,6 @@
-"""Users in trouble: a point was made, everything broke, and the way back is taken with the real commands."""
+"""Users in trouble: a point was made, everything broke, and the way back is taken with the real
+commands.
+"""
 
 import json
 import os
@@ -18,7 +20,9 @@ from tests.support.repos import GitRepo, needs_git
 from tests.support.restore_points import ask, fork
 
 
-@pytest.fixture(params=["files", pytest.param("reftable", marks=needs_git(2, 45, feature="reftable"))])
+@pytest.fixture(
+    params=["files", pytest.param("reftable", marks=needs_git(2, 45, feature="reftable"))]
+)
 def in_operation(request: pytest.FixtureRequest, tmp_path: Path) -> GitRepo:
     """`work` in each way in which git keeps refs."""
     words = ["--ref-format=reftable"] if request.param == "reftable" else []
@@ -50,7 +54,12 @@ def refuse(work: GitRepo, *words: str) -> str:
 
 def state(work: GitRepo) -> list[str]:
     """HEAD, the branch, what is staged, and what status says."""
-    words = (["rev-parse", "HEAD"], ["symbolic-ref", "HEAD"], ["ls-files", "-s"], ["status", "--porcelain"])
+    words = (
+        ["rev-parse", "HEAD"],
+        ["symbolic-ref", "HEAD"],
+        ["ls-files", "-s"],
+        ["status", "--porcelain"],
+    )
     return [work.git(*one) for one in words]
 
 
@@ -89,7 +98,9 @@ def test_what_was_under_way_comes_back_with_its_conflict(in_operation: GitRepo, 
     assert made["git"]["operation"] == way
     work.git(way, "--abort")
     work.git("checkout", "-q", "-f", "topic")
-    work.git("branch", "-q", "-D", "master" if "master" in picture else "main") if way == "merge" else None
+    work.git(
+        "branch", "-q", "-D", "master" if "master" in picture else "main"
+    ) if way == "merge" else None
     work.git("reflog", "expire", "--expire=now", "--all")
     work.git("gc", "-q", "--prune=now")
     answer = ask(work, "rollback", made["checkpoint_id"], "--operation")
@@ -116,7 +127,10 @@ def test_a_rebase_that_was_finished_or_whose_branch_is_gone_goes_on_where_it_was
         if gone:
             work.git("checkout", "-q", "--detach")
             work.git("branch", "-q", "-D", main)
-        told = [f"{main} was at {tip[:10]}" in one for one in ask(work, "rollback", made, "--dry-run")["moved_in_git"]]
+        told = [
+            f"{main} was at {tip[:10]}" in one
+            for one in ask(work, "rollback", made, "--dry-run")["moved_in_git"]
+        ]
         assert any(told)
         assert ask(work, "rollback", made, "--operation")["moved_in_git"] == []
         assert work.git("rev-parse", main) == tip
@@ -126,7 +140,9 @@ def test_a_rebase_that_was_finished_or_whose_branch_is_gone_goes_on_where_it_was
 
 
 @needs_git(2, 38, feature="rebase --update-refs")
-def test_branches_come_back_where_a_rebase_began_detached_and_the_undo_moves_them_again(work: GitRepo) -> None:
+def test_branches_come_back_where_a_rebase_began_detached_and_the_undo_moves_them_again(
+    work: GitRepo,
+) -> None:
     main = work.git("symbolic-ref", "--short", "HEAD")
     work.git("branch", "below")
     work.write("b", "more\n")
@@ -146,7 +162,9 @@ def test_branches_come_back_where_a_rebase_began_detached_and_the_undo_moves_the
     work.git("checkout", "-q", "topic")
     planned = run_here("rp", "rollback", made, "--operation", "--dry-run", cwd=work.path).stdout
     answer = ask(work, "rollback", made, "--operation")
-    assert [f"in git, would be restored: {one}" in planned for one in answer["restored_in_git"]] == [True] * 5
+    assert [
+        f"in git, would be restored: {one}" in planned for one in answer["restored_in_git"]
+    ] == [True] * 5
     assert "restores it" not in planned
     assert [work.git("rev-parse", ref) for ref in (main, "below")] == before
     work.git("reflog", "expire", "--expire=now", "--all")
@@ -191,7 +209,9 @@ def test_branches_that_a_rebase_would_move_come_back_with_it(work: GitRepo) -> N
     assert work.git("rev-parse", "below") == below
 
 
-def test_the_list_names_the_work_tree_of_a_point_of_another_one(work: GitRepo, tmp_path: Path) -> None:
+def test_the_list_names_the_work_tree_of_a_point_of_another_one(
+    work: GitRepo, tmp_path: Path
+) -> None:
     ask(work, "create", "a")
     work.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     assert "[work tree main]" in run_here("rp", "list", cwd=tmp_path / "linked").stdout
@@ -233,7 +253,11 @@ def test_what_was_staged_comes_back_for_a_part_alone(work: GitRepo) -> None:
     work.write("new/d", "later\n")
     work.git("add", "new")
     ask(work, "rollback", point, "--index", "--scope", "new", "--scope", "a")
-    assert [work.git("ls-files", "-s", path) == before[path] for path in ("a", "b", "new")] == [True, False, True]
+    assert [work.git("ls-files", "-s", path) == before[path] for path in ("a", "b", "new")] == [
+        True,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("scope", [(), ("--scope", "new")])
@@ -244,7 +268,8 @@ def test_a_change_within_the_second_of_its_staging_still_shows_after_a_rollback(
     work.write("new/c", "added\n")
     work.write("b", "1\n")
     work.git("add", ".")
-    work.write("b", "2\n")  # of the same size: only the index's own time tells that b is to be compared
+    # of the same size: only the index's own time tells that b is to be compared
+    work.write("b", "2\n")
     now = os.stat(work.path / "b").st_mtime_ns
     os.utime(work.path / ".git/index", ns=(now, now))
     if not scope:
@@ -257,7 +282,11 @@ def test_a_change_within_the_second_of_its_staging_still_shows_after_a_rollback(
 
 def test_a_point_whose_commit_is_gone_is_dropped_with_its_ref(work: GitRepo) -> None:
     point = str(ask(work, "create", ".")["checkpoint_id"])
-    ref = next(line for line in work.git("for-each-ref", "--format=%(refname)").split("\n") if point in line)
+    ref = next(
+        line
+        for line in work.git("for-each-ref", "--format=%(refname)").split("\n")
+        if point in line
+    )
     commit = work.git("rev-parse", ref)
     (work.path / ".git/objects" / commit[:2] / commit[2:]).unlink()
     ask(work, "drop", point)
@@ -295,7 +324,11 @@ def test_what_was_ignored_when_the_point_was_made_is_never_removed(work: GitRepo
 
 def test_a_clean_takes_no_point_and_no_database(work: GitRepo) -> None:
     subprocess.run(
-        ["python3", "-c", "import sqlite3; sqlite3.connect('app.db').executescript('create table t(x)')"],
+        [
+            "python3",
+            "-c",
+            "import sqlite3; sqlite3.connect('app.db').executescript('create table t(x)')",
+        ],
         cwd=work.path,
         check=True,
     )
@@ -320,7 +353,9 @@ def forge(work: GitRepo) -> str:
     return point
 
 
-def test_a_point_of_a_branch_is_foreign_and_does_nothing_unasked(work: GitRepo, tmp_path: Path) -> None:
+def test_a_point_of_a_branch_is_foreign_and_does_nothing_unasked(
+    work: GitRepo, tmp_path: Path
+) -> None:
     point = forge(work)
     clone = GitRepo(tmp_path / "clone")
     work.git("clone", "-q", ".", str(clone.path))
@@ -363,7 +398,9 @@ def test_names_make_no_secrets_of_code_of_documents_and_of_what_is_tracked(work:
     work.write("credentials.js", f"const key = 'ghp_{'a1B2' * 9}'\n")
     made = ask(work, "create", ".")
     kept = made["checkpoint"]["scope"]["files"]
-    assert {"src/credentials.py", "secrets.ts", "docs/secrets.md", "conf/credentials.json"} <= set(kept)
+    assert {"src/credentials.py", "secrets.ts", "docs/secrets.md", "conf/credentials.json"} <= set(
+        kept
+    )
     assert {one["path"] for one in made["left_out"]} == {*secret, "credentials.js", "data/"}
     named = ask(work, "create", ".", "--include", ".env")
     assert ".env" in named["checkpoint"]["scope"]["files"]
@@ -426,7 +463,10 @@ def test_what_was_made_since_and_fits_a_pattern_of_the_scope_is_removed(work: Gi
     (work.path / "src/a.py").unlink()
     for name in ("src/later.py", "src/later.md", "src/below/later.py"):
         work.write(name, "later\n")
-    changes = [{"path": "src/a.py", "change": "deleted"}, {"path": "src/later.py", "change": "added"}]
+    changes = [
+        {"path": "src/a.py", "change": "deleted"},
+        {"path": "src/later.py", "change": "added"},
+    ]
     assert ask(work, "diff", "latest")["changes"] == changes
     done = ask(work, "rollback", "latest")
     assert done["removed"] == ["src/later.py"]
@@ -504,12 +544,19 @@ def test_after_git_clean_took_the_log_the_next_point_begins_one_that_says_so(wor
     points = [ask(work, "create", "a")["checkpoint_id"] for _ in range(2)]
     work.git("clean", "-xffdq")
     done = run_here("rp", "audit", "verify", cwd=work.path)
-    assert (done.returncode, "the next restore point adds one" in " ".join(done.stdout.split())) == (1, True)
+    assert (
+        done.returncode,
+        "the next restore point adds one" in " ".join(done.stdout.split()),
+    ) == (1, True)
     points.append(ask(work, "create", "a")["checkpoint_id"])
     assert ask(work, "audit", "verify")["whole"]
     records = ask(work, "audit")["records"]
     ids = [one["checkpoint_id"] for one in records]
-    assert (sorted(ids), ids[-1]) == (sorted(points), points[-1])  # two of one second are told by their ids
+    # two of one second are told by their ids
+    assert (sorted(ids), ids[-1]) == (
+        sorted(points),
+        points[-1],
+    )
     lost = "the log had no record of it: cut off, or removed"
     assert [one["details"]["reason"] for one in records] == [lost, lost, ""]
     ask(work, "rollback", "latest")
@@ -526,16 +573,22 @@ def test_a_process_that_was_killed_before_a_point_had_its_name_leaves_no_ref(
 ) -> None:
     child = os.fork()
     if not child:
-        monkeypatch.setattr("checkpoint_git.protocols.restore.store.sync_folder", lambda *words: os._exit(9))
+        monkeypatch.setattr(
+            "checkpoint_git.protocols.restore.store.sync_folder", lambda *words: os._exit(9)
+        )
         run_here("rp", "create", "a", cwd=work.path)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert work.git("for-each-ref", "refs/checkpoints/")
     point = ask(work, "create", "b")["checkpoint_id"]
-    assert work.git("for-each-ref", "--format=%(refname)", "refs/checkpoints/").split() == [f"refs/checkpoints/{point}"]
+    assert work.git("for-each-ref", "--format=%(refname)", "refs/checkpoints/").split() == [
+        f"refs/checkpoints/{point}"
+    ]
 
 
-def test_a_point_that_is_copied_to_where_no_git_is_does_not_get_a_line(work: GitRepo, tmp_path: Path) -> None:
+def test_a_point_that_is_copied_to_where_no_git_is_does_not_get_a_line(
+    work: GitRepo, tmp_path: Path
+) -> None:
     point = ask(work, "create", "a", "--type", "file_backup")["checkpoint_id"]
     place = tmp_path / "elsewhere"
     found = next(path for path in work.path.rglob(point) if path.is_dir())
@@ -545,7 +598,9 @@ def test_a_point_that_is_copied_to_where_no_git_is_does_not_get_a_line(work: Git
     assert "restore/unlogged" in run_here("rp", "verify", point, cwd=place).stdout
 
 
-def test_a_folder_that_looks_unfinished_takes_no_ref_of_a_point_that_is_there(work: GitRepo) -> None:
+def test_a_folder_that_looks_unfinished_takes_no_ref_of_a_point_that_is_there(
+    work: GitRepo,
+) -> None:
     point = ask(work, "create", "a")["checkpoint_id"]
     (work.path / f".checkpoints/.new-4999999-{point}").mkdir(parents=True)
     ask(work, "gc", "--expired")
@@ -568,7 +623,9 @@ def test_the_latest_point_of_another_work_tree_is_offered(work: GitRepo, tmp_pat
 
 
 def kill_at(work: GitRepo, monkeypatch: pytest.MonkeyPatch, target: str, *words: str) -> None:
-    """Runs `rp WORDS` in this process until the function of this name is called, which is as far as it comes."""
+    """Runs `rp WORDS` in this process until the function of this name is called, which is as far as
+    it comes.
+    """
 
     def die(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
@@ -579,7 +636,9 @@ def kill_at(work: GitRepo, monkeypatch: pytest.MonkeyPatch, target: str, *words:
             RestorePoints(work.path).rollback(*words, operation="git.restore" in target)
 
 
-@pytest.mark.parametrize("target", ["mechanisms.file_writes.sync_folders", "mechanisms.git.restore_index"])
+@pytest.mark.parametrize(
+    "target", ["mechanisms.file_writes.sync_folders", "mechanisms.git.restore_index"]
+)
 def test_every_command_tells_of_a_rollback_that_was_cut_off_until_it_is_finished(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
@@ -587,7 +646,12 @@ def test_every_command_tells_of_a_rollback_that_was_cut_off_until_it_is_finished
     work.write("a", "later\n")
     kill_at(work, monkeypatch, target, point)
     words = f"{point} --operation" if "git.restore" in target else point
-    for told in (ask(work, "list"), ask(work, "verify", point), ask(work, "create", "b"), ask(work, "diff", point)):
+    for told in (
+        ask(work, "list"),
+        ask(work, "verify", point),
+        ask(work, "create", "b"),
+        ask(work, "diff", point),
+    ):
         found = [one for one in told["findings"] if one["code"] == "restore/cut-off"]
         assert f"finish it: checkpoint restore-point rollback {words};" in found[0]["hint"]
     assert "restore/cut-off" in run_here("doctor", cwd=work.path).stdout
@@ -609,7 +673,9 @@ def test_a_rollback_that_was_cut_off_behind_its_last_file_is_finished_by_its_hin
     assert ask(work, "list")["findings"] == []
 
 
-def test_a_rollback_that_was_cut_off_can_be_undone_instead(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rollback_that_was_cut_off_can_be_undone_instead(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     point, before = str(ask(work, "create", ".")["checkpoint_id"]), work.read("a")
     work.write("a", "later\n")
     kill_at(work, monkeypatch, "mechanisms.file_writes.sync_folders", point)
@@ -637,7 +703,9 @@ def test_a_ref_lock_of_a_point_that_was_never_finished_does_not_stay(work: GitRe
     assert not (work.path / f".git/refs/checkpoints/{point}.lock").exists()
 
 
-def test_a_git_that_is_killed_while_what_was_staged_comes_back_leaves_no_lock(work: GitRepo) -> None:
+def test_a_git_that_is_killed_while_what_was_staged_comes_back_leaves_no_lock(
+    work: GitRepo,
+) -> None:
     work.write("a", "staged\n")
     work.git("add", "a")
     point = str(ask(work, "create", ".")["checkpoint_id"])
@@ -649,7 +717,10 @@ def test_a_git_that_is_killed_while_what_was_staged_comes_back_leaves_no_lock(wo
     git.chmod(0o755)
     words = [str(BIN / "checkpoint"), "rp", "rollback", point, "--index"]
     env = {**os.environ, "PATH": f"{git.parent}:{os.environ['PATH']}"}
-    assert subprocess.run(words, cwd=work.path, env=env, capture_output=True, check=False).returncode == -9
+    assert (
+        subprocess.run(words, cwd=work.path, env=env, capture_output=True, check=False).returncode
+        == -9
+    )
     assert "restore/cut-off" in json.dumps(ask(work, "list"))
     ask(work, "rollback", point, "--index")
     assert [name for name in os.listdir(work.path / ".git") if "index." in name] == []

@@ -42,11 +42,17 @@ def make_point(work: GitRepo | Path, *words: str) -> str:
 def index_of(work: GitRepo) -> tuple[bytes, int, str]:
     """The index, when it was written, and what status says."""
     path = work.path / ".git/index"
-    return path.read_bytes(), path.stat().st_mtime_ns, work.git("--no-optional-locks", "status", "--porcelain")
+    return (
+        path.read_bytes(),
+        path.stat().st_mtime_ns,
+        work.git("--no-optional-locks", "status", "--porcelain"),
+    )
 
 
 def test_the_answer_keeps_the_published_contract(work: GitRepo) -> None:
-    answer = ask(work, "create", "src", "later.txt", "--absent", "--reason", "why", "--expiry", "24h")
+    answer = ask(
+        work, "create", "src", "later.txt", "--absent", "--reason", "why", "--expiry", "24h"
+    )
     point = answer["checkpoint"]["id"]
     assert answer["checkpoint_created"] is True
     assert answer["checkpoint_id"] == point
@@ -74,7 +80,11 @@ def test_making_a_point_leaves_the_index_as_it_is_to_the_nanosecond(work: GitRep
 def test_a_hooks_variables_lead_nowhere_else(work: GitRepo, tmp_path: Path) -> None:
     other = GitRepo.create(tmp_path / "other")
     before = index_of(work)
-    env = {"GIT_DIR": str(other.path / ".git"), "GIT_INDEX_FILE": str(tmp_path / "x"), "GIT_WORK_TREE": str(tmp_path)}
+    env = {
+        "GIT_DIR": str(other.path / ".git"),
+        "GIT_INDEX_FILE": str(tmp_path / "x"),
+        "GIT_WORK_TREE": str(tmp_path),
+    }
     assert rp(work, "create", "src", **env).returncode == 0
     assert index_of(work) == before
     assert other.git("for-each-ref") == ""
@@ -158,7 +168,9 @@ def test_a_bare_repository_is_refused(tmp_path: Path) -> None:
     assert not (bare.path / ".checkpoints").exists()
 
 
-def test_points_of_every_work_tree_are_listed_and_used_elsewhere_only_on_request(work: GitRepo, tmp_path: Path) -> None:
+def test_points_of_every_work_tree_are_listed_and_used_elsewhere_only_on_request(
+    work: GitRepo, tmp_path: Path
+) -> None:
     other = tmp_path / "other"
     work.git("worktree", "add", "-q", str(other))
     (other / "src/a.py").write_text("from the other one\n")
@@ -174,7 +186,9 @@ def test_points_of_every_work_tree_are_listed_and_used_elsewhere_only_on_request
     assert work.read("src/a.py") == "from the other one\n"
 
 
-def test_files_of_a_submodule_come_back_and_its_history_is_left_alone(work: GitRepo, tmp_path: Path) -> None:
+def test_files_of_a_submodule_come_back_and_its_history_is_left_alone(
+    work: GitRepo, tmp_path: Path
+) -> None:
     library = GitRepo.create(tmp_path / "library")
     library.write("lib.py", "x\n")
     library.commit()
@@ -227,7 +241,10 @@ def test_names_that_are_no_text_are_kept_and_told(work: GitRepo) -> None:
     assert "\x1b[31m" not in done.stdout
     assert work.read(name) == "odd\n"
     assert rp(work, "show", point).returncode == 0
-    assert run_checkpoint("rp", "create", os.fsdecode(os.fsencode(name)), cwd=work.path).returncode == 0
+    assert (
+        run_checkpoint("rp", "create", os.fsdecode(os.fsencode(name)), cwd=work.path).returncode
+        == 0
+    )
 
 
 @pytest.mark.parametrize("words", [("src",), ("src/[id].tsx",), ("src/*.tsx",)])
@@ -262,14 +279,17 @@ def test_names_that_differ_in_case_only_are_two_files(work: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_never_stands_still_is_named_and_no_point_is_made(work: GitRepo, kind: str) -> None:
+def test_a_file_that_never_stands_still_is_named_and_no_point_is_made(
+    work: GitRepo, kind: str
+) -> None:
     (work.path / "src/busy").write_bytes(bytes(8_000_000))
     script = "import os\nfile = os.open('src/busy', os.O_WRONLY)\nwhile True: os.pwrite(file, os.urandom(9), 7)"
     writer = subprocess.Popen([sys.executable, "-c", script], cwd=work.path)
     time.sleep(0.3)
     try:
         done = rp(work, "create", "src/busy", "--type", kind)
-        while done.returncode == 0:  # it stood still for a moment, and what was kept is what stood there
+        # it stood still for a moment, and what was kept is what stood there
+        while done.returncode == 0:
             done = rp(work, "create", "src/busy", "--type", kind)
     finally:
         writer.kill()
@@ -278,7 +298,9 @@ def test_a_file_that_never_stands_still_is_named_and_no_point_is_made(work: GitR
     assert "src/busy changes while it is read" in done.stderr
 
 
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv to be another user than root")
+@pytest.mark.skipif(
+    shutil.which("setpriv") is None, reason="needs setpriv to be another user than root"
+)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_a_file_that_may_not_be_read_is_named_and_no_point_is_made() -> None:
     # not in pytest's own folder, which it closes to others again whenever it starts
@@ -292,7 +314,9 @@ def test_a_file_that_may_not_be_read_is_named_and_no_point_is_made() -> None:
         able = subprocess.run([*command, "rp", "--help"], cwd=name, capture_output=True, text=True)
         if able.returncode:
             pytest.skip(f"another user cannot start the command here: {able.stderr[:100]}")
-        done = subprocess.run([*command, "rp", "create", "locked"], cwd=name, capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, "rp", "create", "locked"], cwd=name, capture_output=True, text=True
+        )
     assert done.returncode == 2
     assert "locked cannot be read" in done.stderr
 
@@ -312,7 +336,9 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_cannot_be_kept_whole_leaves_no_point_and_nothing_else(work: GitRepo, kind: str) -> None:
+def test_a_file_that_cannot_be_kept_whole_leaves_no_point_and_nothing_else(
+    work: GitRepo, kind: str
+) -> None:
     work.write("src/big", os.urandom(300_000))
     tree = look(work.path)
     with file_size_limit(100_000):
@@ -325,7 +351,9 @@ def test_a_file_that_cannot_be_kept_whole_leaves_no_point_and_nothing_else(work:
     assert ask(work, "list")["restore_points"] == []
 
 
-def test_a_rollback_that_runs_out_of_room_keeps_everything_and_is_finished_later(work: GitRepo) -> None:
+def test_a_rollback_that_runs_out_of_room_keeps_everything_and_is_finished_later(
+    work: GitRepo,
+) -> None:
     work.write("src/big", os.urandom(300_000))
     before = look(work.path)
     point = make_point(work, "src")
@@ -349,7 +377,9 @@ def test_a_folder_of_points_that_is_a_link_is_refused(work: GitRepo, tmp_path: P
 # duties of the words
 
 
-@pytest.mark.parametrize("scope", ["/etc/hosts", "../x", ".git/config", ".checkpoints/chk_20260115_143022_a7b3c9", ""])
+@pytest.mark.parametrize(
+    "scope", ["/etc/hosts", "../x", ".git/config", ".checkpoints/chk_20260115_143022_a7b3c9", ""]
+)
 def test_a_scope_that_is_not_the_users_is_refused(work: GitRepo, scope: str) -> None:
     assert rp(work, "create", scope).returncode == 2
 
@@ -383,8 +413,12 @@ def test_only_a_part_goes_back_when_it_is_named(work: GitRepo) -> None:
     assert (work.read("src/a.py"), work.read("src/b.py")) == ("changed\n", "kept as it is now")
 
 
-@pytest.mark.parametrize("words", [("--scope", "src/typo.py"), ("--scope", "src/a.py", "--scope", "typo", "--dry-run")])
-def test_a_part_that_is_neither_in_the_point_nor_there_is_named(work: GitRepo, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "words", [("--scope", "src/typo.py"), ("--scope", "src/a.py", "--scope", "typo", "--dry-run")]
+)
+def test_a_part_that_is_neither_in_the_point_nor_there_is_named(
+    work: GitRepo, words: tuple[str, ...]
+) -> None:
     point = make_point(work, "src")
     work.write("src/a.py", "broken")
     done = rp(work, "rollback", point, *words)
@@ -417,7 +451,9 @@ def test_a_dropped_point_is_gone_with_its_ref(work: GitRepo) -> None:
     ask(work, "drop", point)
     assert work.git("for-each-ref", "refs/checkpoints") == ""
     assert rp(work, "rollback", point).returncode == 2
-    assert not [name for name in os.listdir(work.path / ".checkpoints") if name.startswith(("chk_", ".new"))]
+    assert not [
+        name for name in os.listdir(work.path / ".checkpoints") if name.startswith(("chk_", ".new"))
+    ]
 
 
 def test_the_hint_of_a_drop_removes_the_lock_that_a_killed_git_left(work: GitRepo) -> None:
@@ -432,7 +468,9 @@ def test_the_hint_of_a_drop_removes_the_lock_that_a_killed_git_left(work: GitRep
     assert work.git("for-each-ref", "refs/checkpoints") == ""
 
 
-def test_a_drop_clears_the_locks_that_a_killed_git_left_on_the_refs_of_points(work: GitRepo) -> None:
+def test_a_drop_clears_the_locks_that_a_killed_git_left_on_the_refs_of_points(
+    work: GitRepo,
+) -> None:
     points = [make_point(work, "src"), make_point(work, "src")]
     locks = [work.path / f".git/refs/checkpoints/{point}.lock" for point in points]
     for lock in locks:
@@ -499,7 +537,9 @@ def test_secrets_are_left_out_and_named(work: GitRepo) -> None:
     assert "src/keyboard.keys.py" in answer["checkpoint"]["scope"]["files"]
     assert answer["confidence"] < 1
     told = " ".join(answer["warnings"])
-    assert all(name in told for name in (".env", "src/credentials.json", "src/server.pem", "src/id_rsa"))
+    assert all(
+        name in told for name in (".env", "src/credentials.json", "src/server.pem", "src/id_rsa")
+    )
     assert "TOKEN" not in work.git("log", "-p", "--glob=refs/checkpoints", "--format=%B")
 
 
@@ -509,8 +549,12 @@ def test_secrets_are_left_out_and_named(work: GitRepo) -> None:
 @pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.deep)])
 def test_many_at_once_make_as_many_points_and_one_whole_log(work: GitRepo, count: int) -> None:
     command = [str(BIN / "checkpoint"), "rp", "create", "src/a.py", "--json"]
-    processes = [subprocess.Popen(command, cwd=work.path, stdout=subprocess.PIPE) for _ in range(count)]
-    made = {json.loads(process.communicate(timeout=120)[0])["checkpoint_id"] for process in processes}
+    processes = [
+        subprocess.Popen(command, cwd=work.path, stdout=subprocess.PIPE) for _ in range(count)
+    ]
+    made = {
+        json.loads(process.communicate(timeout=120)[0])["checkpoint_id"] for process in processes
+    }
     assert [process.returncode for process in processes] == [0] * count
     assert len(made) == count
     assert {point["id"] for point in ask(work, "list")["restore_points"]} == made
@@ -534,8 +578,12 @@ def kill_after(work: GitRepo, seconds: float, *words: str) -> None:
     process.wait()
 
 
-@pytest.mark.parametrize("at", [4, *(pytest.param(at, marks=pytest.mark.deep) for at in (1, 2, 3, 5, 6, 7, 8))])
-def test_a_kill_at_any_time_leaves_a_tree_that_the_same_command_finishes(work: GitRepo, at: int) -> None:
+@pytest.mark.parametrize(
+    "at", [4, *(pytest.param(at, marks=pytest.mark.deep) for at in (1, 2, 3, 5, 6, 7, 8))]
+)
+def test_a_kill_at_any_time_leaves_a_tree_that_the_same_command_finishes(
+    work: GitRepo, at: int
+) -> None:
     for number in range(30):
         work.write(f"src/{number}", f"{number}\n" * 20)
     before = look(work.path)

@@ -1,4 +1,6 @@
-"""An action that stands both in next_actions and in recently_done: it is found, and taken off only if that is asked."""
+"""An action that stands both in next_actions and in recently_done: it is found, and taken off only
+if that is asked.
+"""
 
 from typing import Any
 
@@ -28,9 +30,19 @@ def test_a_done_action_is_found_unless_it_was_added_again_later() -> None:
 
 
 def test_what_the_original_recorded_is_read_by_every_view() -> None:
-    entries = [{"at": "2026-03-02T00:00:00.000Z", "action": "A"}, {"at": "x", "action": {"text": "B"}}, {"action": 7}]
+    entries = [
+        {"at": "2026-03-02T00:00:00.000Z", "action": "A"},
+        {"at": "x", "action": {"text": "B"}},
+        {"action": 7},
+    ]
     value: dict[str, Any] = {"next_actions": ["A", "B", "C"], "recently_done": entries}
-    assert [done_text(entry) for entry in (*entries, "E", {"text": "F", "action": "G"})] == ["A", "B", "", "E", "F"]
+    assert [done_text(entry) for entry in (*entries, "E", {"text": "F", "action": "G"})] == [
+        "A",
+        "B",
+        "",
+        "E",
+        "F",
+    ]
     assert find_done_actions(value) == [0, 1]
     assert fields_of_skill(value)["last_action"] == "A"
     before = {"next_actions": ["A", "B"], "recently_done": []}
@@ -47,7 +59,9 @@ def test_what_the_original_recorded_is_read_by_every_view() -> None:
 
 def test_an_action_that_is_added_again_does_not_count_as_done() -> None:
     value: dict[str, Any] = {"status": "in_progress", "next_actions": ["B"], "recently_done": DONE}
-    places = apply_edits(value, parse_edits(["--next_actions+=A", "--next_actions+=C"]), is_new=False)
+    places = apply_edits(
+        value, parse_edits(["--next_actions+=A", "--next_actions+=C"]), is_new=False
+    )
     mark_repeated(value, places, NOW)
     again = {"text": "A", "added_at": "2026-03-02T00:00:00Z"}
     assert value["next_actions"] == ["B", again, "C"]
@@ -60,7 +74,11 @@ def test_an_action_that_is_added_again_does_not_count_as_done() -> None:
 
 def test_the_fix_takes_it_off_and_leaves_work_in_progress_an_action() -> None:
     found = [Finding("drift/action-done", "warning", "", where="/next_actions/0")]
-    value: dict[str, Any] = {"status": "in_progress", "next_actions": ["A", "B"], "recently_done": DONE}
+    value: dict[str, Any] = {
+        "status": "in_progress",
+        "next_actions": ["A", "B"],
+        "recently_done": DONE,
+    }
     fixed = fix_value(value, found, FixFacts())
     assert (fixed.value["next_actions"], fixed.value["recently_done"]) == (["B"], DONE)
     assert [done.code for done in fixed.done] == ["drift/action-done"]

@@ -2,7 +2,12 @@ from checkpoint_git.protocols.skill.exchange import fields_of_skill, plan_edits
 
 
 def test_private_fields_of_a_skill_stay_private() -> None:
-    value = {"project": "p", "skill_state": {"secret": 1}, "recently_done": [{"text": "did"}], "next_actions": ["n"]}
+    value = {
+        "project": "p",
+        "skill_state": {"secret": 1},
+        "recently_done": [{"text": "did"}],
+        "next_actions": ["n"],
+    }
     fields = fields_of_skill(value)
     assert fields == {"initiative": "p", "last_action": "did", "next_action": "n"}
 

@@ -57,7 +57,10 @@ def test_goals_are_what_is_stated_or_what_a_plain_text_merges() -> None:
     rows: list[tuple[Any, list[str]]] = [
         ("Merge #12", ["#12"]),
         ({"text": "x", "done_when_merged": ["#12"]}, ["#12"]),
-        ({"text": "x", "done_when_merged": ["PR 12", "https://github.com/acme/app/pull/3"]}, ["#12", "acme/app#3"]),
+        (
+            {"text": "x", "done_when_merged": ["PR 12", "https://github.com/acme/app/pull/3"]},
+            ["#12", "acme/app#3"],
+        ),
         # an object says itself what finishes it
         ({"text": "Merge #12"}, []),
         ({"text": "Merge #12", "done_when": "make check"}, []),

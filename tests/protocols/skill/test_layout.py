@@ -10,7 +10,9 @@ from tests.support.rows import rows
 PLACE = Place("/r/sub", "/r/sub/.checkpoints", "/r", "/r/.git")
 
 
-@rows("name", ["build", "oc-app-architect", "v1.5", "Über-prüfung", "a b", "x" * 128, "0", "con-man"])
+@rows(
+    "name", ["build", "oc-app-architect", "v1.5", "Über-prüfung", "a b", "x" * 128, "0", "con-man"]
+)
 def test_an_ordinary_name_is_a_name(name: str) -> None:
     layout.check_skill_name(name)
     assert layout.checkpoint_path(PLACE, name) == f"/r/sub/.checkpoints/{name}.checkpoint.json"
@@ -49,4 +51,6 @@ def test_a_history_name_is_not_an_active_one() -> None:
 
 
 def test_messages_show_paths_from_the_repository() -> None:
-    assert layout.relative_checkpoint_path(PLACE, "build") == "sub/.checkpoints/build.checkpoint.json"
+    assert (
+        layout.relative_checkpoint_path(PLACE, "build") == "sub/.checkpoints/build.checkpoint.json"
+    )

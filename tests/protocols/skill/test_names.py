@@ -62,7 +62,13 @@ def test_a_word_means_a_field_where_it_means_one_alone(name: str, parent: str, m
 
 @rows(
     ("text", "choice"),
-    [("done", "complete"), ("In-Progress", "in_progress"), ("todo", "not_started"), ("skip", "skipped"), ("x", "")],
+    [
+        ("done", "complete"),
+        ("In-Progress", "in_progress"),
+        ("todo", "not_started"),
+        ("skip", "skipped"),
+        ("x", ""),
+    ],
 )
 def test_a_synonym_of_a_choice_is_taken_for_it(text: str, choice: str) -> None:
     assert find_choice(text, ["not_started", "in_progress", "complete", "skipped"]) == choice
@@ -95,4 +101,6 @@ def test_a_new_name_may_be_a_slip_of_one_that_is_there(name: str, there: str, me
 
 
 def test_many_names_are_looked_at_in_linear_time() -> None:
-    assert_linear(lambda size: [find_near_miss(f"handof{size}x{at}", ROOT) for at in range(size)], 200)
+    assert_linear(
+        lambda size: [find_near_miss(f"handof{size}x{at}", ROOT) for at in range(size)], 200
+    )

@@ -23,9 +23,19 @@ def rotate(**changes: Any) -> tuple[dict[str, Any], dict[str, list[Any]]]:
 
 
 def test_closed_pull_requests_move_and_the_rest_of_the_state_stays() -> None:
-    state = {"mode": "x", "merged_prs": [{"number": 1}], "merged_prs_today": ["#2"], "closed_unmerged_prs": ["#3"]}
+    state = {
+        "mode": "x",
+        "merged_prs": [{"number": 1}],
+        "merged_prs_today": ["#2"],
+        "closed_unmerged_prs": ["#3"],
+    }
     rest, moved = rotate(skill_state=state)
-    assert rest["skill_state"] == {"mode": "x", "merged_prs": [], "merged_prs_today": [], "closed_unmerged_prs": []}
+    assert rest["skill_state"] == {
+        "mode": "x",
+        "merged_prs": [],
+        "merged_prs_today": [],
+        "closed_unmerged_prs": [],
+    }
     assert moved == {
         "/skill_state/merged_prs": [{"number": b"1"}],
         "/skill_state/merged_prs_today": ["#2"],
@@ -34,7 +44,9 @@ def test_closed_pull_requests_move_and_the_rest_of_the_state_stays() -> None:
 
 
 def test_reconciliation_records_move_whole() -> None:
-    rest, moved = rotate(skill_state={"reconciliation_2026_05_08": {"why": "drift"}, "reconciliation_log": ["a"]})
+    rest, moved = rotate(
+        skill_state={"reconciliation_2026_05_08": {"why": "drift"}, "reconciliation_log": ["a"]}
+    )
     assert rest["skill_state"] == {"reconciliation_log": []}
     assert moved["/skill_state/reconciliation_2026_05_08"] == [{"why": "drift"}]
 
@@ -42,7 +54,10 @@ def test_reconciliation_records_move_whole() -> None:
 def test_settings_of_reconciliations_stay() -> None:
     state = {"reconciliation_interval_days": 7, "reconciliation_enabled": True}
     rest, moved = rotate(skill_state=state)
-    assert rest["skill_state"] == {"reconciliation_interval_days": b"7", "reconciliation_enabled": True}
+    assert rest["skill_state"] == {
+        "reconciliation_interval_days": b"7",
+        "reconciliation_enabled": True,
+    }
     assert moved == {}
 
 
@@ -50,13 +65,27 @@ def test_the_five_newest_runs_stay_whichever_way_the_list_runs() -> None:
     runs = [{"at": f"2026-03-0{day}T00:00:00Z"} for day in range(1, 9)]
     for order in (runs, runs[::-1]):
         rest, moved = rotate(skill_state={"run_history": order})
-        assert sorted(run["at"][9] for run in rest["skill_state"]["run_history"]) == ["4", "5", "6", "7", "8"]
+        assert sorted(run["at"][9] for run in rest["skill_state"]["run_history"]) == [
+            "4",
+            "5",
+            "6",
+            "7",
+            "8",
+        ]
         assert sorted(run["at"][9] for run in moved["/skill_state/run_history"]) == ["1", "2", "3"]
 
 
 def test_the_twenty_last_decisions_stay() -> None:
-    rest, moved = rotate(context_primer={"key_decisions": [f"d{n}" for n in range(23)], "user_preferences": ["short"]})
-    assert rest["context_primer"] == {"key_decisions": [f"d{n}" for n in range(3, 23)], "user_preferences": ["short"]}
+    rest, moved = rotate(
+        context_primer={
+            "key_decisions": [f"d{n}" for n in range(23)],
+            "user_preferences": ["short"],
+        }
+    )
+    assert rest["context_primer"] == {
+        "key_decisions": [f"d{n}" for n in range(3, 23)],
+        "user_preferences": ["short"],
+    }
     assert moved == {"/context_primer/key_decisions": ["d0", "d1", "d2"]}
 
 
@@ -74,8 +103,16 @@ def test_superseded_heads_move() -> None:
     [
         {"next_actions": ["Write the docs of #2", "Rest"]},
         {"next_actions": [{"text": "See https://github.com/ada/tidepool/pull/2 for the fallout"}]},
-        {"blockers": [{"id": "b", "description": "Which region?", "proposed_resolution": "as PR 2 did"}]},
-        {"progress_table": [{"id": "s", "label": "Follow up on ada/tidepool#2", "status": "in_progress"}]},
+        {
+            "blockers": [
+                {"id": "b", "description": "Which region?", "proposed_resolution": "as PR 2 did"}
+            ]
+        },
+        {
+            "progress_table": [
+                {"id": "s", "label": "Follow up on ada/tidepool#2", "status": "in_progress"}
+            ]
+        },
     ],
 )
 @rows("entry", [2, "#2", "ada/tidepool#2", {"number": 2, "title": "search"}, {"pr": "#2"}])
@@ -101,8 +138,13 @@ def test_what_only_closed_parts_name_goes() -> None:
 def test_a_record_and_an_old_run_that_an_action_names_stay() -> None:
     runs = [{"id": f"run-{day}", "at": f"2026-03-0{day}T00:00:00Z"} for day in range(1, 9)]
     state = {"run_history": runs, "reconciliation_2026_05_08": {"why": "drift"}}
-    rest, moved = rotate(skill_state=state, next_actions=["Repeat run-2, then read reconciliation_2026_05_08"])
-    assert rest["skill_state"] == {"run_history": [runs[1], *runs[3:]], "reconciliation_2026_05_08": {"why": "drift"}}
+    rest, moved = rotate(
+        skill_state=state, next_actions=["Repeat run-2, then read reconciliation_2026_05_08"]
+    )
+    assert rest["skill_state"] == {
+        "run_history": [runs[1], *runs[3:]],
+        "reconciliation_2026_05_08": {"why": "drift"},
+    }
     assert moved == {"/skill_state/run_history": [runs[0], runs[2]]}
 
 
@@ -114,9 +156,14 @@ def test_an_old_decision_that_is_named_takes_a_newer_ones_place() -> None:
 
 
 def test_a_pull_request_that_was_taken_back_stays_where_it_is_listed_as_merged() -> None:
-    value = to_tokens(checkpoint(skill_state={"merged_prs": ["#1", {"number": 2}], "closed_unmerged_prs": [2]}))
+    value = to_tokens(
+        checkpoint(skill_state={"merged_prs": ["#1", {"number": 2}], "closed_unmerged_prs": [2]})
+    )
     rotation = plan_rotation(value, {"#2": "abc"})
-    assert rotation.value["skill_state"] == {"merged_prs": [{"number": b"2"}], "closed_unmerged_prs": []}
+    assert rotation.value["skill_state"] == {
+        "merged_prs": [{"number": b"2"}],
+        "closed_unmerged_prs": [],
+    }
     assert [(one.entry, one.why) for one in rotation.kept] == [("#2", "it was reverted: abc")]
 
 
@@ -126,9 +173,14 @@ def test_the_history_is_asked_about_merged_pull_requests_that_would_go() -> None
 
 
 def test_what_is_due_is_what_would_move() -> None:
-    value = checkpoint(skill_state={"merged_prs": [1, 2, 3]}, superseded=[{}], next_actions=["Look at #1"])
+    value = checkpoint(
+        skill_state={"merged_prs": [1, 2, 3]}, superseded=[{}], next_actions=["Look at #1"]
+    )
     moved = plan_rotation(value).moved
-    assert [(part.where, len(part.items)) for part in moved] == [("/superseded", 1), ("/skill_state/merged_prs", 2)]
+    assert [(part.where, len(part.items)) for part in moved] == [
+        ("/superseded", 1),
+        ("/skill_state/merged_prs", 2),
+    ]
     assert plan_rotation(plan_rotation(value).value).moved == []
 
 
@@ -147,7 +199,10 @@ def test_wrong_types_are_left_alone() -> None:
 
 
 ITEMS = st.lists(
-    st.one_of(st.integers(), st.text(max_size=3), st.fixed_dictionaries({"at": st.text(max_size=3)})), max_size=9
+    st.one_of(
+        st.integers(), st.text(max_size=3), st.fixed_dictionaries({"at": st.text(max_size=3)})
+    ),
+    max_size=9,
 )
 
 
@@ -162,7 +217,12 @@ DECISIONS = st.lists(st.one_of(st.text(max_size=3), NUMBERS.map("as in #{}".form
 @examples(150)
 @given(PRS, ITEMS, ITEMS, DECISIONS, st.lists(NUMBERS, max_size=4), st.sets(NUMBERS))
 def test_what_stays_and_what_moves_are_together_what_there_was(
-    prs: list[Any], runs: list[Any], superseded: list[Any], decisions: list[str], named: list[int], reverted: set[int]
+    prs: list[Any],
+    runs: list[Any],
+    superseded: list[Any],
+    decisions: list[str],
+    named: list[int],
+    reverted: set[int],
 ) -> None:
     value = to_tokens(
         checkpoint(
@@ -201,7 +261,9 @@ def is_part(some: list[Any], whole: list[Any]) -> bool:
 def test_the_history_document_depends_on_the_entries_alone() -> None:
     state = {"merged_prs": [{"number": 12345678901234567890, "at": 1.50}]}
     first = plan_rotation(to_tokens(checkpoint(skill_state=state)))
-    second = plan_rotation(to_tokens(checkpoint(skill_state=state, step="other", updated_at="2027-01-01T00:00:00Z")))
+    second = plan_rotation(
+        to_tokens(checkpoint(skill_state=state, step="other", updated_at="2027-01-01T00:00:00Z"))
+    )
     text = history_document("build", first.moved)
     assert text == history_document("build", second.moved)
     assert json.loads(text) == {
@@ -213,19 +275,25 @@ def test_the_history_document_depends_on_the_entries_alone() -> None:
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "text", "status", "number"]), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "text", "status", "number"]), inner)
     ),
     max_leaves=6,
 )
-PARTS = st.sampled_from(["progress_table", "next_actions", "blockers", "superseded", "context_primer", "skill_state"])
+PARTS = st.sampled_from(
+    ["progress_table", "next_actions", "blockers", "superseded", "context_primer", "skill_state"]
+)
 STATES = st.dictionaries(
-    st.sampled_from(["merged_prs", "run_history", "reconciliation_log", "closed_unmerged_prs"]), JSON
+    st.sampled_from(["merged_prs", "run_history", "reconciliation_log", "closed_unmerged_prs"]),
+    JSON,
 )
 
 
 @examples(150)
 @given(st.dictionaries(PARTS, JSON), STATES)
-def test_a_value_that_breaks_the_schema_breaks_no_rotation(parts: dict[str, Any], state: dict[str, Any]) -> None:
+def test_a_value_that_breaks_the_schema_breaks_no_rotation(
+    parts: dict[str, Any], state: dict[str, Any]
+) -> None:
     value = {"skill_state": state, **parts}
     rotation = plan_rotation(to_tokens(value), {"#1": "a commit"})
     assert plan_rotation(rotation.value, {"#1": "a commit"}).moved == []
@@ -240,10 +308,17 @@ RUNS = [{"at": f"2026-03-01T0{hour}:00:00Z"} for hour in range(8)]
 NEW = st.lists(st.integers(100, 104).map("#{}".format), max_size=3, unique=True)
 
 
-def branch(base: dict[str, Any], prs: list[str], runs: list[Any], *, rotates: bool) -> tuple[str, list[str]]:
-    """The checkpoint's text after a branch added entries and maybe rotated, and what its history files hold."""
+def branch(
+    base: dict[str, Any], prs: list[str], runs: list[Any], *, rotates: bool
+) -> tuple[str, list[str]]:
+    """The checkpoint's text after a branch added entries and maybe rotated, and what its history
+    files hold.
+    """
     state = base["skill_state"]
-    own = {"merged_prs": [*state["merged_prs"], *prs], "run_history": [*state["run_history"], *runs]}
+    own = {
+        "merged_prs": [*state["merged_prs"], *prs],
+        "run_history": [*state["run_history"], *runs],
+    }
     value = to_tokens({**base, "skill_state": own})
     rotation = plan_rotation(value)
     past = [repr(item) for part in rotation.moved for item in part.items] if rotates else []
@@ -257,10 +332,18 @@ def entries_of(value: dict[str, Any]) -> list[str]:
 @examples(60)
 @given(st.sets(NUMBERS), NEW, NEW, st.booleans(), st.booleans(), st.sets(NUMBERS, max_size=2))
 def test_whatever_two_branches_rotate_no_entry_is_lost_when_they_merge(
-    numbers: set[int], added: list[str], also: list[str], ours_rotates: bool, theirs_rotates: bool, named: set[int]
+    numbers: set[int],
+    added: list[str],
+    also: list[str],
+    ours_rotates: bool,
+    theirs_rotates: bool,
+    named: set[int],
 ) -> None:
     base = checkpoint(
-        skill_state={"merged_prs": [f"#{number}" for number in sorted(numbers)], "run_history": RUNS[:6]},
+        skill_state={
+            "merged_prs": [f"#{number}" for number in sorted(numbers)],
+            "run_history": RUNS[:6],
+        },
         context_primer={"key_decisions": [f"d{number}" for number in range(22)]},
         next_actions=["Go on", *(f"Look at #{number}" for number in sorted(named))],
     )
@@ -269,5 +352,10 @@ def test_whatever_two_branches_rotate_no_entry_is_lost_when_they_merge(
     merged = merge_texts(jsonwrite.render(to_tokens(base)), ours, theirs, skill_schema())
     assert merged.conflicts == []
     left = [*entries_of(to_tokens(load(merged.text))), *past, *also_past]
-    everything = {*entries_of(to_tokens(base)), *map(repr, added), *map(repr, also), *map(repr, RUNS)}
+    everything = {
+        *entries_of(to_tokens(base)),
+        *map(repr, added),
+        *map(repr, also),
+        *map(repr, RUNS),
+    }
     assert set(left) == everything

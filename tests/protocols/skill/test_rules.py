@@ -60,14 +60,19 @@ def test_an_operator_as_a_field_is_a_mistyped_update(changes: dict[str, Any], wh
 
 def test_a_field_of_ones_own_is_fine_and_a_misspelt_one_is_not() -> None:
     assert find(my_notes=1, skill_state={"progres_table": 1, "field": 2}) == []
-    assert find(nextActions=[]) == [("skill/unknown-field", "/nextActions")]  # the known one is there too
-    assert find(decisions=["x"]) == [("skill/unknown-field", "/decisions")]  # it belongs below context_primer
+    # the known one is there too
+    assert find(nextActions=[]) == [("skill/unknown-field", "/nextActions")]
+    # it belongs below context_primer
+    assert find(decisions=["x"]) == [("skill/unknown-field", "/decisions")]
     assert find(handofs=[]) == [("skill/unknown-field", "/handofs")]
 
 
 def test_fields_inside_lists_are_spelled_too() -> None:
     row = {"id": "a", "label": "A", "status": "complete", "descripton": "x"}
-    for blocker in ({"id": "b", "description": "x", "descripton": "y"}, {"id": "b", "descripton": "y"}):
+    for blocker in (
+        {"id": "b", "description": "x", "descripton": "y"},
+        {"id": "b", "descripton": "y"},
+    ):
         assert find(blockers=[blocker]) == [("skill/unknown-field", "/blockers/0/descripton")]
     assert find(progress_table=[row]) == []
     assert find(progress_table=[{"id": "a", "lable": "A", "status": "complete"}]) == [
@@ -101,19 +106,27 @@ def test_an_invalid_header_instant_says_what_is_wrong_and_what_may_be_meant(
 def test_an_instant_beside_the_header_is_a_warning() -> None:
     (found,) = rules.check(checkpoint(verified_at="soon"), skill="build", size=1, now=NOW)
     assert (found.code, found.level) == ("skill/unclear-timestamp", "warning")
-    assert find(recently_done=[{"text": "x", "at": "soon"}]) == [("skill/unclear-timestamp", "/recently_done/0/at")]
+    assert find(recently_done=[{"text": "x", "at": "soon"}]) == [
+        ("skill/unclear-timestamp", "/recently_done/0/at")
+    ]
 
 
 def test_an_offset_is_a_warning_and_compared_as_the_instant_that_it_is() -> None:
-    assert find(updated_at="2026-03-02T09:30:00+02:00") == [("skill/offset-timestamp", "/updated_at")]
+    assert find(updated_at="2026-03-02T09:30:00+02:00") == [
+        ("skill/offset-timestamp", "/updated_at")
+    ]
     created, updated = "2026-03-01T08:00:00+00:00", "2026-03-01T09:59:59+02:00"
-    assert ("skill/updated-before-created", "/updated_at") in find(created_at=created, updated_at=updated)
+    assert ("skill/updated-before-created", "/updated_at") in find(
+        created_at=created, updated_at=updated
+    )
 
 
 def test_a_day_ahead_is_allowed_and_a_second_more_is_not() -> None:
     value = checkpoint(updated_at="2026-03-03T12:00:00Z")
     assert rules.check(value, skill="build", size=1, now=NOW) == []
-    (found,) = rules.check(value, skill="build", size=1, now=seconds("2026-03-03T12:00:00Z") - DAY - 1)
+    (found,) = rules.check(
+        value, skill="build", size=1, now=seconds("2026-03-03T12:00:00Z") - DAY - 1
+    )
     assert found.code == "skill/updated-in-future"
 
 
@@ -128,7 +141,10 @@ def test_a_day_ahead_is_allowed_and_a_second_more_is_not() -> None:
         ({"size": rules.MAX_SIZE}, None),
         ({"size": rules.MAX_SIZE + 1}, "skill/file-too-big"),
         ({"context_primer": {"key_decisions": ["x"] * rules.MAX_DECISIONS}}, None),
-        ({"context_primer": {"key_decisions": ["x"] * (rules.MAX_DECISIONS + 1)}}, "skill/too-many-decisions"),
+        (
+            {"context_primer": {"key_decisions": ["x"] * (rules.MAX_DECISIONS + 1)}},
+            "skill/too-many-decisions",
+        ),
         ({"cost": {"total_usd": 2, "budget_usd": 2}}, None),
         ({"cost": {"total_usd": 2.01, "budget_usd": 2}}, "skill/over-budget"),
         ({"cost": {"total_usd": True, "budget_usd": 0}}, None),
@@ -162,7 +178,9 @@ def test_ids_of_two_types_are_two_ids() -> None:
 @rows("status", ["in_progress", "blocked", "complete", "failed"])
 def test_only_running_work_needs_a_plan(status: str) -> None:
     done = [{"text": "plan", "at": NOON}]
-    found = find(status=status, next_actions=[], progress_table=[], context_primer={}, recently_done=done)
+    found = find(
+        status=status, next_actions=[], progress_table=[], context_primer={}, recently_done=done
+    )
     codes = {code for code, _ in found}
     missing = {"skill/next-actions-empty", "skill/no-progress-table", "skill/no-context-primer"}
     assert codes & missing == (missing if status == "in_progress" else set())
@@ -187,18 +205,24 @@ def test_status_and_blockers_fit_together() -> None:
     decision = {"id": "b", "description": "x", "needs": "user_decision"}
     assert find(status="blocked") == [("skill/blocked-by-nothing", "/status")]
     assert find(status="blocked", blockers=[decision]) == []
-    assert find(status="complete", blockers=[decision]) == [("skill/complete-but-undecided", "/status")]
+    assert find(status="complete", blockers=[decision]) == [
+        ("skill/complete-but-undecided", "/status")
+    ]
     assert find(status="complete", blockers=[{**decision, "resolved_at": NOON}]) == []
 
 
 def test_thousands_of_rows_and_fields_are_read_in_linear_time() -> None:
     def check(size: int) -> None:
-        rows = [{"id": f"r{at % 50}", "label": " ", "status": "odd", f"k{at}": 1} for at in range(size)]
+        rows = [
+            {"id": f"r{at % 50}", "label": " ", "status": "odd", f"k{at}": 1} for at in range(size)
+        ]
         rules.check(checkpoint(progress_table=rows, blockers=rows), skill="build", size=1, now=NOW)
 
     assert_linear(check, 800)
 
 
 def test_rows_are_asked_for_once_something_is_done() -> None:
-    codes = [find(progress_table=[], recently_done=done) for done in ([], [{"text": "plan", "at": NOON}])]
+    codes = [
+        find(progress_table=[], recently_done=done) for done in ([], [{"text": "plan", "at": NOON}])
+    ]
     assert codes == [[], [("skill/no-progress-table", "/progress_table")]]

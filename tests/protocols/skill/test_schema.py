@@ -1,4 +1,6 @@
-"""The room's schema as data: sound as JSON Schema, and its merge strategies spelled as the engine knows them."""
+"""The room's schema as data: sound as JSON Schema, and its merge strategies spelled as the engine
+knows them.
+"""
 
 import json
 import re
@@ -27,10 +29,14 @@ OPTIONS = {
 def subschemas(schema: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
     """Every object in the schema with its path."""
     if isinstance(schema, list):
-        return [found for at, child in enumerate(schema) for found in subschemas(child, f"{path}/{at}")]
+        return [
+            found for at, child in enumerate(schema) for found in subschemas(child, f"{path}/{at}")
+        ]
     if not isinstance(schema, dict):
         return []
-    return [(path, schema)] + [found for key, child in schema.items() for found in subschemas(child, f"{path}/{key}")]
+    return [(path, schema)] + [
+        found for key, child in schema.items() for found in subschemas(child, f"{path}/{key}")
+    ]
 
 
 ANNOTATED = [(path, schema) for path, schema in subschemas(SCHEMA) if "x-merge" in schema]
@@ -65,7 +71,9 @@ def test_references_stay_in_the_document_and_patterns_are_plain_beginnings() -> 
         if isinstance(reference, str):
             assert reference.removeprefix("#/$defs/") in SCHEMA["$defs"]
         if isinstance(schema.get("patternProperties"), dict):
-            assert all(re.fullmatch(r"\^[a-z_]+", pattern) for pattern in schema["patternProperties"])
+            assert all(
+                re.fullmatch(r"\^[a-z_]+", pattern) for pattern in schema["patternProperties"]
+            )
 
 
 @rows(
@@ -86,13 +94,22 @@ def test_references_stay_in_the_document_and_patterns_are_plain_beginnings() -> 
             },
         ),
         (("progress_table",), {"strategy": "rows", "key": "/id"}),
-        (("progress_table", "*", "status"), {"strategy": "max", "order": ["not_started", "in_progress", "complete"]}),
+        (
+            ("progress_table", "*", "status"),
+            {"strategy": "max", "order": ["not_started", "in_progress", "complete"]},
+        ),
         (("next_actions",), {"strategy": "queue", "key": "/text"}),
-        (("recently_done",), {"strategy": "log", "key": ["/text", "/at"], "sort": "/at", "limit": 10}),
+        (
+            ("recently_done",),
+            {"strategy": "log", "key": ["/text", "/at"], "sort": "/at", "limit": 10},
+        ),
         (("pm_refs",), {"strategy": "log"}),
         (("eval_scores", "*"), {"strategy": "atomic"}),
         (("cost", "total_usd"), {"strategy": "sum"}),
-        (("skill_state", "last_run"), {"strategy": "group", "name": "last_run", "newest": "/last_run/at"}),
+        (
+            ("skill_state", "last_run"),
+            {"strategy": "group", "name": "last_run", "newest": "/last_run/at"},
+        ),
         (("skill_state", "run_history"), {"strategy": "log"}),
     ],
 )
@@ -101,7 +118,9 @@ def test_a_place_merges_as_the_protocol_needs(place: tuple[str, ...], rule: dict
 
 
 def test_every_field_of_the_head_is_in_one_group() -> None:
-    assert [at(name) for name in ("phase", "step", "status", "progress_summary")] == [at("status")] * 4
+    assert [at(name) for name in ("phase", "step", "status", "progress_summary")] == [
+        at("status")
+    ] * 4
 
 
 def test_private_state_is_never_constrained() -> None:

@@ -17,7 +17,9 @@ from tests.support.samples import checkpoint
 
 
 def find(**changes: Any) -> list[Finding]:
-    return [describe(mismatch) for mismatch in explain(open_room("skill").schema, checkpoint(**changes))]
+    return [
+        describe(mismatch) for mismatch in explain(open_room("skill").schema, checkpoint(**changes))
+    ]
 
 
 @rows(
@@ -33,7 +35,12 @@ def find(**changes: Any) -> list[Finding]:
             'invalid status "done": expected in_progress, blocked, complete or failed',
         ),
         ({"protocol_version": "0.9"}, "skill/protocol-version", "/protocol_version", None),
-        ({"updated_at": 7}, "skill/timestamp", "/updated_at", "updated_at must be a text, and is 7"),
+        (
+            {"updated_at": 7},
+            "skill/timestamp",
+            "/updated_at",
+            "updated_at must be a text, and is 7",
+        ),
         (
             {"progress_table": [{"id": "a", "status": "complete"}]},
             "skill/row-incomplete",
@@ -52,7 +59,12 @@ def find(**changes: Any) -> list[Finding]:
             "/pm_refs/0/provider",
             "pm_refs.0.provider is missing",
         ),
-        ({"next_actions": [{}]}, "skill/action-shape", "/next_actions/0/text", "next_actions.0.text is missing"),
+        (
+            {"next_actions": [{}]},
+            "skill/action-shape",
+            "/next_actions/0/text",
+            "next_actions.0.text is missing",
+        ),
         ({"cost": {"total_usd": -1}}, "skill/negative-amount", "/cost/total_usd", None),
         ({"telemetry_handle": []}, "skill/telemetry-handle", "/telemetry_handle", None),
     ],
@@ -96,7 +108,9 @@ def test_a_command_is_only_advised_where_its_word_reads_as_that_place(change: st
         "a/b",
     ]
     commands = 0
-    for parts in itertools.chain(itertools.product(names, repeat=1), itertools.product(names, repeat=2)):
+    for parts in itertools.chain(
+        itertools.product(names, repeat=1), itertools.product(names, repeat=2)
+    ):
         where = "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)
         what, _, command = str(shape.advise_edit("do it", where, change)).partition(": ")
         if command:

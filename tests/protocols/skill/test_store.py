@@ -37,7 +37,13 @@ def set_step(value: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def test_all_checkpoints_are_read_by_name_and_nothing_else(place: Place, repo: GitRepo) -> None:
-    for name in ("a.checkpoint.json", "z.checkpoint.json", "README.md", "x.checkpoint.json.bak", ".checkpoint.json"):
+    for name in (
+        "a.checkpoint.json",
+        "z.checkpoint.json",
+        "README.md",
+        "x.checkpoint.json.bak",
+        ".checkpoint.json",
+    ):
         repo.write(f".checkpoints/{name}", name)
     repo.write(".checkpoints/history/old.checkpoint.json", "x")
     (repo.path / ".checkpoints/folder.checkpoint.json").mkdir()
@@ -94,8 +100,12 @@ def test_a_change_is_written_whole_and_keeps_the_files_mode(place: Place, repo: 
 def test_a_refused_change_leaves_the_file_alone(place: Place, repo: GitRepo) -> None:
     before = repo.read(FILE)
     why = Finding("x/y", "error", "no")
-    assert store.change_checkpoint(place, "build", lambda value: why, NOW).refused == [why._replace(path=FILE)]
-    assert store.change_checkpoint(place, "build", lambda value: {**(value or {}), "step": ""}, NOW).refused
+    assert store.change_checkpoint(place, "build", lambda value: why, NOW).refused == [
+        why._replace(path=FILE)
+    ]
+    assert store.change_checkpoint(
+        place, "build", lambda value: {**(value or {}), "step": ""}, NOW
+    ).refused
     assert repo.read(FILE) == before
 
 
@@ -107,7 +117,9 @@ def test_a_broken_file_is_refused_and_kept(place: Place, repo: GitRepo, text: st
     assert repo.read(FILE) == text
 
 
-@pytest.mark.parametrize("target", ["../kept/state.json", "other.checkpoint.json", "../.git/config", "gone"])
+@pytest.mark.parametrize(
+    "target", ["../kept/state.json", "other.checkpoint.json", "../.git/config", "gone"]
+)
 def test_nothing_is_written_through_a_link(place: Place, repo: GitRepo, target: str) -> None:
     repo.write("kept/state.json", checkpoint_text())
     repo.write(".checkpoints/other.checkpoint.json", checkpoint_text(skill="other"))
@@ -132,7 +144,9 @@ def test_of_two_writers_that_no_lock_keeps_apart_the_second_is_refused(
 
         def write_between(value: dict[str, Any] | None) -> dict[str, Any]:
             os.unlink(f"{lock_path(place)}.held")  # by hand, say
-            store.change_checkpoint(place, skill, lambda known: {**(known or new), "step": "second"}, NOW)
+            store.change_checkpoint(
+                place, skill, lambda known: {**(known or new), "step": "second"}, NOW
+            )
             return {**(value or new), "step": "first"}
 
         new = json.loads(checkpoint_text(skill=skill))
@@ -151,13 +165,18 @@ def test_the_past_is_never_overwritten(place: Place, repo: GitRepo) -> None:
     first = store.write_history(place, "build", marks, b"a")
     assert store.write_history(place, "build", marks, b"a") == first
     second = store.write_history(place, "build", marks, b"b")
-    assert (os.path.basename(first), os.path.basename(second)) == ("build.one.json", "build.two.json")
+    assert (os.path.basename(first), os.path.basename(second)) == (
+        "build.one.json",
+        "build.two.json",
+    )
     with pytest.raises(CheckpointError, match="all history names of build are taken"):
         store.write_history(place, "build", marks, b"c")
     assert repo.read(".checkpoints/history/build.one.json") == "a"
 
 
-def test_history_is_not_written_through_a_link_that_leads_out(place: Place, repo: GitRepo, tmp_path: Path) -> None:
+def test_history_is_not_written_through_a_link_that_leads_out(
+    place: Place, repo: GitRepo, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (repo.path / ".checkpoints/history").symlink_to(outside)
@@ -197,7 +216,9 @@ def test_what_undo_keeps_is_on_the_disk_before_the_write_is_acknowledged(
     store.change_checkpoint(place, "build", set_step, NOW)
     kept = list((repo.path / ".git/checkpoint/undo").iterdir())
     assert len(kept) == 3
-    assert [path.name for path in kept if flushed.get(path.stat().st_ino) != path.read_bytes()] == []
+    assert [
+        path.name for path in kept if flushed.get(path.stat().st_ino) != path.read_bytes()
+    ] == []
 
 
 def test_an_unresolved_or_left_out_checkpoint_is_not_written(repo: GitRepo) -> None:
@@ -218,7 +239,9 @@ def test_an_unresolved_or_left_out_checkpoint_is_not_written(repo: GitRepo) -> N
     blob = repo.git("rev-parse", f":{path}")
     repo.git("update-index", "--force-remove", path)
     lines = "".join(f"100644 {blob} {stage}\t{path}\n" for stage in (1, 2, 3))
-    subprocess.run(["git", "update-index", "--index-info"], cwd=repo.path, input=lines.encode(), check=True)
+    subprocess.run(
+        ["git", "update-index", "--index-info"], cwd=repo.path, input=lines.encode(), check=True
+    )
     with pytest.raises(CheckpointError, match=path):
         store.check_index(place, "build")
 
@@ -227,7 +250,11 @@ def test_what_git_does_not_have_is_named_as_it_is_typed_in_the_folder(repo: GitR
     repo.write("sub/.checkpoints/build.checkpoint.json", checkpoint_text())
     place, path = find_place(str(repo.path / "sub")), "sub/.checkpoints/build.checkpoint.json"
     (found,) = store.find_untracked(place, [path], os.environ)
-    assert (found.code, found.level, str(found.hint)) == ("git/untracked", "note", f"git add {path}")
+    assert (found.code, found.level, str(found.hint)) == (
+        "git/untracked",
+        "note",
+        f"git add {path}",
+    )
     (found,) = store.find_untracked(place, [path], os.environ, str(repo.path / "sub"))
     assert str(found.hint) == f"git add {path.removeprefix('sub/')}"
     repo.write(".gitignore", ".checkpoints\n")

@@ -97,7 +97,9 @@ WRITTEN = (read_instant("2026-03-02T09:30:00Z") or (0, ""))[0]
         ("phase", "build-loop", False),
     ],
 )
-def test_a_phase_or_step_is_at_a_gate_when_it_names_one_that_is_ahead(field: str, text: str, at_gate: bool) -> None:
+def test_a_phase_or_step_is_at_a_gate_when_it_names_one_that_is_ahead(
+    field: str, text: str, at_gate: bool
+) -> None:
     assert find_gate(checkpoint(**{field: text})) == (text if at_gate else "")
 
 
@@ -114,7 +116,9 @@ def test_rows_are_counted_whatever_else_is_in_the_table() -> None:
 
 def test_work_is_unstarted_when_there_are_rows_and_none_was_begun() -> None:
     assert is_unstarted(checkpoint(progress_table=[{"status": "not_started"}]))
-    assert not is_unstarted(checkpoint(progress_table=[{"status": "not_started"}, {"status": "in_progress"}]))
+    assert not is_unstarted(
+        checkpoint(progress_table=[{"status": "not_started"}, {"status": "in_progress"}])
+    )
     assert not is_unstarted(checkpoint(progress_table=[]))
 
 
@@ -127,7 +131,9 @@ def test_work_is_unstarted_when_there_are_rows_and_none_was_begun() -> None:
         ("complete", 30 * DAY, False),
     ],
 )
-def test_only_work_in_progress_goes_stale_and_after_more_than_seven_days(status: str, age: int, stale: bool) -> None:
+def test_only_work_in_progress_goes_stale_and_after_more_than_seven_days(
+    status: str, age: int, stale: bool
+) -> None:
     assert is_stale(checkpoint(status=status), WRITTEN + age, 7) == stale
 
 
@@ -154,10 +160,14 @@ def test_over_budget_is_a_total_above_its_budget(cost: Any, over: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "told"), [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")]
+    ("total", "told"),
+    [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")],
 )
 def test_by_how_much_the_budget_was_exceeded_is_told(total: float, told: str) -> None:
-    assert describe_budget(checkpoint(cost={"total_usd": total, "budget_usd": 1})) == f"over budget ({told} of 1 USD)"
+    assert (
+        describe_budget(checkpoint(cost={"total_usd": total, "budget_usd": 1}))
+        == f"over budget ({told} of 1 USD)"
+    )
 
 
 # what is kept of a document where there are thousands
@@ -167,7 +177,9 @@ STATUSES: st.SearchStrategy[Any] = st.sampled_from(
 )
 ROWS = st.lists(
     st.one_of(
-        st.fixed_dictionaries({"label": st.text(max_size=3)}, optional={"status": STATUSES, "id": st.text(max_size=2)}),
+        st.fixed_dictionaries(
+            {"label": st.text(max_size=3)}, optional={"status": STATUSES, "id": st.text(max_size=2)}
+        ),
         st.sampled_from(["x", None]),
     ),
     max_size=4,
@@ -187,10 +199,17 @@ DOCUMENTS = st.builds(
 
 
 @given(DOCUMENTS)
-def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the_whole_does(whole: Document) -> None:
+def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the_whole_does(
+    whole: Document,
+) -> None:
     kept = outline(whole)
     assert kept.text is None
-    assert (kept.path, kept.skill, kept.size, kept.is_valid) == (whole.path, whole.skill, whole.size, whole.is_valid)
+    assert (kept.path, kept.skill, kept.size, kept.is_valid) == (
+        whole.path,
+        whole.skill,
+        whole.size,
+        whole.is_valid,
+    )
     assert find_broken([kept]) == find_broken([whole])
     for work in ({}, work_of(whole.skill, "#12")):
         known = work.get(whole.path)
@@ -207,5 +226,7 @@ def test_the_outline_of_an_unreadable_file_keeps_why_it_is() -> None:
 
 
 def test_the_outline_of_a_large_document_is_small() -> None:
-    whole = document(context_primer={"key_decisions": ["x" * 99] * 99}, skill_state={"runs": ["y" * 99] * 99})
+    whole = document(
+        context_primer={"key_decisions": ["x" * 99] * 99}, skill_state={"runs": ["y" * 99] * 99}
+    )
     assert len(repr(outline(whole))) < len(repr(whole)) / 8

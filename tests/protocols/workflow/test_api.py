@@ -34,7 +34,10 @@ def test_a_workflow_goes_its_way(tmp_path: Path) -> None:
     assert workflow.finish_task("a") == []
     assert workflow.fail_task("b", "no disk") == []
     assert workflow.save("here") == []
-    assert {task["id"]: task["status"] for task in workflow.status()["tasks"]} == {"a": "complete", "b": "pending"}
+    assert {task["id"]: task["status"] for task in workflow.status()["tasks"]} == {
+        "a": "complete",
+        "b": "pending",
+    }
     assert workflow.validate() == []
     assert workflow.archive() == "memory/state/.archive/login_20260302T120000Z"
 

@@ -1,4 +1,6 @@
-"""Everything that changes a workflow: what it writes, what it refuses, and that a refusal writes nothing."""
+"""Everything that changes a workflow: what it writes, what it refuses, and that a refusal writes
+nothing.
+"""
 
 import json
 from pathlib import Path
@@ -13,7 +15,16 @@ from checkpoint_git.protocols.workflow.layout import PHASES
 from checkpoint_git.protocols.workflow.store import plan_workflow_place
 from tests.support.rows import rows
 from tests.support.verbs import seconds
-from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, text_of, write_output, write_workflow
+from tests.support.workflows import (
+    OUTPUTS,
+    execution,
+    phase,
+    read_json,
+    task,
+    text_of,
+    write_output,
+    write_workflow,
+)
 
 NOON = "2026-03-02T12:00:00Z"
 NOW = seconds(NOON)
@@ -42,7 +53,11 @@ def test_a_start_writes_both_files_and_is_safe_to_interrupt(tmp_path: Path) -> N
     assert changed is not None
     assert (changed.refused, changed.archive) == ([], None)
     value = phase_of(tmp_path)
-    assert (value["workflow_id"], value["current_phase"], value["phase_status"]) == ("login", FIRST, "in_progress")
+    assert (value["workflow_id"], value["current_phase"], value["phase_status"]) == (
+        "login",
+        FIRST,
+        "in_progress",
+    )
     assert value["started_at"] == value["last_updated"] == NOON
     assert value["interruption_safe"] is True
     assert list(value["earlier_results"]) == [str(earlier.relative_to(tmp_path))]
@@ -170,7 +185,9 @@ def test_an_advance_by_force_notes_no_result(tmp_path: Path) -> None:
     assert phase_of(tmp_path)["completed_phases"] == [{"phase": FIRST, "completed_at": NOON}]
 
 
-def test_open_tasks_hold_the_implementation_and_are_noted_where_they_are_left(tmp_path: Path) -> None:
+def test_open_tasks_hold_the_implementation_and_are_noted_where_they_are_left(
+    tmp_path: Path,
+) -> None:
     write_workflow(tmp_path, phase(THIRD), execution(task("t1", "complete"), task("t2")))
     refused = writer(tmp_path).advance(())
     assert codes(refused) == ["workflow/tasks-open"]
@@ -231,7 +248,8 @@ def test_a_task_is_added_started_and_done_with_its_output(tmp_path: Path) -> Non
     writes = writer(tmp_path, session="s1")
     assert writes.change_task("add", ["t1", "t2"]).refused == []
     assert [row["id"] for row in tasks_of(tmp_path)] == ["t1", "t2"]
-    assert codes(writes.change_task("start", ["t1"], "memory/reports/t1.json")) == []  # it need not be there yet
+    # it need not be there yet
+    assert codes(writes.change_task("start", ["t1"], "memory/reports/t1.json")) == []
     assert tasks_of(tmp_path)[0]["session"] == "s1"
     assert phase_of(tmp_path)["phase_status"] == "in_progress"
     assert codes(writes.change_task("done", ["t1"])) == ["workflow/output-missing"]
@@ -263,7 +281,9 @@ def test_an_archive_of_a_finished_workflow_notes_the_tasks_that_are_left(tmp_pat
     changed = writer(tmp_path).archive()
     assert changed.archive is not None
     archived = read_json(tmp_path / changed.archive / "phase.json")
-    assert next(row for row in archived["completed_phases"] if row["phase"] == THIRD)["left_open"] == ["t1"]
+    assert next(row for row in archived["completed_phases"] if row["phase"] == THIRD)[
+        "left_open"
+    ] == ["t1"]
 
 
 def test_a_kill_between_the_two_files_leaves_a_state_that_says_so(
@@ -271,7 +291,9 @@ def test_a_kill_between_the_two_files_leaves_a_state_that_says_so(
 ) -> None:
     write_workflow(tmp_path, phase(THIRD), execution(task()))
     written: list[tuple[str, bytes]] = []
-    monkeypatch.setattr(store, "write_state", lambda place, file, before, data: written.append((file, data)))
+    monkeypatch.setattr(
+        store, "write_state", lambda place, file, before, data: written.append((file, data))
+    )
     writer(tmp_path).change_task("start", ["t1"])
     assert [file for file, _ in written] == ["phase", "execution", "phase"]
     safe = [json.loads(data)["interruption_safe"] for file, data in written if file == "phase"]

@@ -1,4 +1,6 @@
-"""Files as an agent writes them from the protocol's text alone: read as they are meant, written whole."""
+"""Files as an agent writes them from the protocol's text alone: read as they are meant, written
+whole.
+"""
 
 import json
 from pathlib import Path
@@ -40,7 +42,10 @@ def check(file: str, value: Any) -> Document:
         ({}, []),
         ({"a": {"status": "running", "own": 1}}, [{"id": "a", "status": "running", "own": 1}]),
         ({"a": {"id": "a", "status": "pending"}}, [{"id": "a", "status": "pending"}]),
-        ({"a": "complete", "b": "pending"}, [{"id": "a", "status": "complete"}, {"id": "b", "status": "pending"}]),
+        (
+            {"a": "complete", "b": "pending"},
+            [{"id": "a", "status": "complete"}, {"id": "b", "status": "pending"}],
+        ),
     ],
 )
 def test_tasks_by_id_become_rows(tasks: Any, expected: Any) -> None:
@@ -48,7 +53,16 @@ def test_tasks_by_id_become_rows(tasks: Any, expected: Any) -> None:
     assert is_readable(Mismatch("/tasks", "type", "array", tasks, ""))
 
 
-@rows("tasks", [{"": "complete"}, {"a": {}}, {"a": {"status": ""}}, {"a": {"status": "x", "id": "b"}}, {"a": 1}])
+@rows(
+    "tasks",
+    [
+        {"": "complete"},
+        {"a": {}},
+        {"a": {"status": ""}},
+        {"a": {"status": "x", "id": "b"}},
+        {"a": 1},
+    ],
+)
 def test_tasks_that_only_a_guess_could_read_stay_an_error(tasks: Any) -> None:
     assert complete(EXECUTION, {"tasks": tasks}) == {"tasks": tasks}
     assert has_errors(check(EXECUTION, {"workflow_id": "login", "tasks": tasks}).findings)
@@ -73,7 +87,15 @@ def test_what_is_missing_or_null_is_a_warning_where_it_is() -> None:
     }
 
 
-@rows("changes", [{"started_at": None}, {"workflow_id": None}, {"completed_phases": None}, {"user_checkpoints": 1}])
+@rows(
+    "changes",
+    [
+        {"started_at": None},
+        {"workflow_id": None},
+        {"completed_phases": None},
+        {"user_checkpoints": 1},
+    ],
+)
 def test_what_nobody_can_complete_stays_an_error(changes: dict[str, Any]) -> None:
     assert has_errors(check(PHASE, hand_phase(**changes)).findings)
 
@@ -86,7 +108,9 @@ def test_a_place_of_a_row_is_that_of_its_id() -> None:
 
 
 def test_tasks_by_id_are_compared_with_the_phase() -> None:
-    found = rules.check_together(phase("VERIFICATION"), {"workflow_id": "login", "tasks": {"a": "running"}})
+    found = rules.check_together(
+        phase("VERIFICATION"), {"workflow_id": "login", "tasks": {"a": "running"}}
+    )
     assert [finding.code for finding in found] == [rules.BEHIND]
 
 
@@ -99,7 +123,10 @@ def test_such_a_workflow_resumes_and_its_next_write_leaves_both_files_whole(tmp_
     place = plan_workflow_place(str(tmp_path))
 
     prospect = look_ahead(place, (), NOW)
-    assert (prospect.question.kind, {finding.level for finding in prospect.findings}) == ("resume", {"warning"})
+    assert (prospect.question.kind, {finding.level for finding in prospect.findings}) == (
+        "resume",
+        {"warning"},
+    )
     assert prospect.plan is not None
     assert prospect.plan.action == "continue_tasks"
 

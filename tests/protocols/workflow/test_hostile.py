@@ -1,4 +1,6 @@
-"""What happens to a workflow's files behind its back: git commands, other machines, clocks, editors, dead processes."""
+"""What happens to a workflow's files behind its back: git commands, other machines, clocks,
+editors, dead processes.
+"""
 
 import json
 import os
@@ -147,7 +149,9 @@ def test_two_machines_that_did_a_task_each_have_both_after_the_merge(work: GitRe
     assert ask(work.path, "resume", "--yes")["action"] == "advance"
 
 
-def test_a_clock_that_was_years_ahead_stops_the_resume_and_nothing_is_archived_unasked(work: GitRepo) -> None:
+def test_a_clock_that_was_years_ahead_stops_the_resume_and_nothing_is_archived_unasked(
+    work: GitRepo,
+) -> None:
     text = (work.path / PHASE).read_text()
     value = json.loads(text)
     work.write(PHASE, text.replace(value["last_updated"], "2099-01-01T00:00:00Z"))
@@ -156,7 +160,14 @@ def test_a_clock_that_was_years_ahead_stops_the_resume_and_nothing_is_archived_u
     assert read_json(work.path / PHASE)["last_updated"] == "2099-01-01T00:00:00Z"
 
 
-ODD = ["new\nline.json", 'it\'s "odd".json', "-dash.json", "ünïcode 🎉.json", "a" * 200 + ".json", "*?[x].json"]
+ODD = [
+    "new\nline.json",
+    'it\'s "odd".json',
+    "-dash.json",
+    "ünïcode 🎉.json",
+    "a" * 200 + ".json",
+    "*?[x].json",
+]
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -169,7 +180,9 @@ def test_a_result_may_have_any_name(work: GitRepo, name: str) -> None:
 
 @pytest.mark.parametrize("file", [PHASE, EXECUTION])
 @pytest.mark.parametrize("kind", [*ODD_FILES, "dangling"])
-def test_what_is_no_file_in_the_place_of_one_is_reported_and_left(work: GitRepo, file: str, kind: str) -> None:
+def test_what_is_no_file_in_the_place_of_one_is_reported_and_left(
+    work: GitRepo, file: str, kind: str
+) -> None:
     path = work.path / file
     path.unlink()
     put_odd(path, kind)
@@ -180,9 +193,17 @@ def test_what_is_no_file_in_the_place_of_one_is_reported_and_left(work: GitRepo,
 
 @pytest.mark.parametrize("file", [PHASE, EXECUTION])
 @pytest.mark.parametrize("damage", ["half", "empty", "array", "nul", "latin1"])
-def test_a_damaged_file_is_never_overwritten_and_fresh_keeps_it(work: GitRepo, file: str, damage: str) -> None:
+def test_a_damaged_file_is_never_overwritten_and_fresh_keeps_it(
+    work: GitRepo, file: str, damage: str
+) -> None:
     text = (work.path / file).read_bytes()
-    broken = {"half": text[: len(text) // 2], "empty": b"", "array": b"[]", "nul": bytes(40), "latin1": b'{"a":"\xe9"}'}
+    broken = {
+        "half": text[: len(text) // 2],
+        "empty": b"",
+        "array": b"[]",
+        "nul": bytes(40),
+        "latin1": b'{"a":"\xe9"}',
+    }
     (work.path / file).write_bytes(broken[damage])
     for words in (["resume", "--yes"], ["advance"], ["task", "start", "a"], ["start", "another"]):
         ask(work.path, *words, code=1)
@@ -193,12 +214,17 @@ def test_a_damaged_file_is_never_overwritten_and_fresh_keeps_it(work: GitRepo, f
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_an_editor_of_another_system_leaves_a_state_that_goes_on(work: GitRepo, ending: bytes, mark: bytes) -> None:
+def test_an_editor_of_another_system_leaves_a_state_that_goes_on(
+    work: GitRepo, ending: bytes, mark: bytes
+) -> None:
     for file in (PHASE, EXECUTION):
         path = work.path / file
         path.write_bytes(mark + path.read_bytes().replace(b"\n", ending))
     finish(work, "a")
-    assert json.loads((work.path / EXECUTION).read_bytes().decode("utf-8-sig"))["tasks"][0]["status"] == "complete"
+    assert (
+        json.loads((work.path / EXECUTION).read_bytes().decode("utf-8-sig"))["tasks"][0]["status"]
+        == "complete"
+    )
     assert ask(work.path, "resume", "--yes")["tasks"] == ["b"]
 
 
@@ -209,7 +235,9 @@ def test_a_file_where_the_folder_belongs_is_named(work: GitRepo) -> None:
     assert (work.path / "memory").read_text() == "a file\n"
 
 
-@pytest.mark.parametrize("said", ["failed", "rejected", "aborted", "incomplete", "partial", "in_progress"])
+@pytest.mark.parametrize(
+    "said", ["failed", "rejected", "aborted", "incomplete", "partial", "in_progress"]
+)
 def test_a_result_that_says_it_is_none_ends_no_phase(repo: GitRepo, said: str) -> None:
     ask(repo.path, "start", "login")
     repo.write(DEMAND, json.dumps({"status": said, "goal": "sign in"}))
@@ -220,6 +248,8 @@ def test_a_result_that_says_it_is_none_ends_no_phase(repo: GitRepo, said: str) -
 def test_many_processes_that_add_tasks_at_once_lose_none(work: GitRepo) -> None:
     names = [f"t{number}" for number in range(6)]
     words = [str(BIN / "checkpoint"), "workflow", "task", "add"]
-    running = [subprocess.Popen([*words, name], cwd=work.path, stdout=subprocess.DEVNULL) for name in names]
+    running = [
+        subprocess.Popen([*words, name], cwd=work.path, stdout=subprocess.DEVNULL) for name in names
+    ]
     assert [process.wait(60) for process in running] == [0] * len(names)
     assert set(tasks(work)) == {"a", "b", *names}

@@ -11,14 +11,22 @@ INSTANT = "2026-03-02T12:00:00Z"
 
 @rows(
     ("path", "file"),
-    [("memory/state/phase.json", "phase"), ("execution.json", "execution"), ("phase", ""), ("x.json", ""), ("", "")],
+    [
+        ("memory/state/phase.json", "phase"),
+        ("execution.json", "execution"),
+        ("phase", ""),
+        ("x.json", ""),
+        ("", ""),
+    ],
 )
 def test_a_name_says_which_of_the_two_files_it_is(path: str, file: str) -> None:
     assert find_skill(path) == file
 
 
 @given(name=st.text(max_size=300), number=st.integers(1, 99))
-def test_an_archives_name_is_one_plain_part_of_a_path_and_says_its_instant(name: str, number: int) -> None:
+def test_an_archives_name_is_one_plain_part_of_a_path_and_says_its_instant(
+    name: str, number: int
+) -> None:
     made = archive_name(name, INSTANT, number)
     assert made.isascii()
     assert made.isprintable()
@@ -28,7 +36,14 @@ def test_an_archives_name_is_one_plain_part_of_a_path_and_says_its_instant(name:
     assert archive_order(made) == ("20260302T120000Z", number)
 
 
-NO_ARCHIVES = ["", "mine", "_20260302T120000Z", "w_20260302", "w_20260302T120000Z-", "w_20260302T120000Z-x"]
+NO_ARCHIVES = [
+    "",
+    "mine",
+    "_20260302T120000Z",
+    "w_20260302",
+    "w_20260302T120000Z-",
+    "w_20260302T120000Z-x",
+]
 
 
 @rows("name", [*NO_ARCHIVES, "w_2026030aT120000Z"])

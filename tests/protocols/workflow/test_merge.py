@@ -1,4 +1,6 @@
-"""How two versions of a workflow's files come together: examples, and the law that valid sides stay valid."""
+"""How two versions of a workflow's files come together: examples, and the law that valid sides stay
+valid.
+"""
 
 import copy
 import json
@@ -29,7 +31,11 @@ Value = dict[str, Any]
 
 def merge(path: str, base: Value | None, ours: Value, theirs: Value) -> Merged:
     return merge_texts(
-        None if base is None else text_of(base), text_of(ours), text_of(theirs), SCHEMAS[path], inner=False
+        None if base is None else text_of(base),
+        text_of(ours),
+        text_of(theirs),
+        SCHEMAS[path],
+        inner=False,
     )
 
 
@@ -45,7 +51,8 @@ def merged_value(path: str, base: Value | None, ours: Value, theirs: Value) -> V
 def conflicts(path: str, base: Value | None, ours: Value, theirs: Value) -> list[str]:
     """The places that a person decides, the same with the sides swapped."""
     one, other = (
-        [each.where for each in merge(path, base, *sides).conflicts] for sides in ((ours, theirs), (theirs, ours))
+        [each.where for each in merge(path, base, *sides).conflicts]
+        for sides in ((ours, theirs), (theirs, ours))
     )
     assert one == other
     return one
@@ -56,7 +63,9 @@ def advanced(state: Value, hour: int) -> Value:
     new = copy.deepcopy(state)
     at = PHASES.index(new["current_phase"])
     instant = f"2026-03-02T{hour:02}:00:00Z"
-    new["completed_phases"].append({"phase": PHASES[at], "completed_at": instant, "output": "x.json"})
+    new["completed_phases"].append(
+        {"phase": PHASES[at], "completed_at": instant, "output": "x.json"}
+    )
     new.update(current_phase=PHASES[at + 1], phase_status="pending", last_updated=instant)
     return new
 
@@ -81,7 +90,9 @@ def test_approvals_of_both_sides_are_kept() -> None:
     base = phase("ARCHITECTURE", user_checkpoints=[])
     rows = [{"phase": name, "approved_at": "2026-03-02T09:00:00Z"} for name in PHASES[:2]]
     late = [{"phase": PHASES[1], "approved_at": "2026-03-02T09:20:00Z"}]
-    merged = merged_value(PHASE, base, {**base, "user_checkpoints": rows}, {**base, "user_checkpoints": late})
+    merged = merged_value(
+        PHASE, base, {**base, "user_checkpoints": rows}, {**base, "user_checkpoints": late}
+    )
     assert sorted(merged["user_checkpoints"], key=json.dumps) == sorted(rows, key=json.dumps)
 
 
@@ -113,12 +124,20 @@ def test_two_workflows_are_never_mixed(path: str) -> None:
 def test_tasks_of_both_sides_are_there_and_the_further_status_wins_whole() -> None:
     base = execution(task("a", "running", started_at="2026-03-02T09:00:00Z"), task("b"))
     ours = execution(
-        task("a", "complete", started_at="2026-03-02T09:00:00Z", completed_at="2026-03-02T10:00:00Z", output="a.json"),
+        task(
+            "a",
+            "complete",
+            started_at="2026-03-02T09:00:00Z",
+            completed_at="2026-03-02T10:00:00Z",
+            output="a.json",
+        ),
         task("b"),
         task("c"),
     )
     theirs = execution(
-        task("a", "running", started_at="2026-03-02T11:00:00Z", attempts=1), task("b", "running"), task("d")
+        task("a", "running", started_at="2026-03-02T11:00:00Z", attempts=1),
+        task("b", "running"),
+        task("d"),
     )
     merged = merged_value(EXECUTION, base, ours, theirs)
     rows = {row["id"]: row for row in merged["tasks"]}
@@ -129,7 +148,10 @@ def test_tasks_of_both_sides_are_there_and_the_further_status_wins_whole() -> No
 
 def test_failed_against_complete_is_a_question_about_one_task() -> None:
     base = execution(task("a", "running"), task("b"))
-    ours, theirs = execution(task("a", "failed", attempts=3), task("b")), execution(task("a", "complete"), task("b"))
+    ours, theirs = (
+        execution(task("a", "failed", attempts=3), task("b")),
+        execution(task("a", "complete"), task("b")),
+    )
     assert conflicts(EXECUTION, base, ours, theirs) == ["/tasks/0/status"]
 
 
@@ -147,7 +169,19 @@ def test_unknown_fields_and_statuses_survive() -> None:
 minutes = st.integers(0, 600)
 phase_steps = st.lists(
     st.tuples(
-        st.sampled_from(["advance", "advance", "back", "status", "approve", "restart", "retime", "unsafe", "own"]),
+        st.sampled_from(
+            [
+                "advance",
+                "advance",
+                "back",
+                "status",
+                "approve",
+                "restart",
+                "retime",
+                "unsafe",
+                "own",
+            ]
+        ),
         minutes,
     ),
     max_size=5,
@@ -162,8 +196,13 @@ def apply_phase_steps(state: Value, steps: list[tuple[str, int]], name: str) -> 
         instant = write_instant(seconds("2026-03-02T10:00:00Z") + minute * 60)
         new["last_updated"] = max(new["last_updated"], instant)
         if what == "advance":
-            new["completed_phases"].append({"phase": PHASES[at], "completed_at": instant, "output": f"{name}.json"})
-            new.update(current_phase=PHASES[min(at + 1, 4)], phase_status="complete" if at == 4 else "pending")
+            new["completed_phases"].append(
+                {"phase": PHASES[at], "completed_at": instant, "output": f"{name}.json"}
+            )
+            new.update(
+                current_phase=PHASES[min(at + 1, 4)],
+                phase_status="complete" if at == 4 else "pending",
+            )
         elif what == "back":
             new["completed_phases"] = new["completed_phases"][: max(at - 1, 0)]
             new.update(current_phase=PHASES[max(at - 1, 0)], phase_status="in_progress")
@@ -172,7 +211,12 @@ def apply_phase_steps(state: Value, steps: list[tuple[str, int]], name: str) -> 
         elif what == "approve":
             new["user_checkpoints"].append({"phase": PHASES[at], "approved_at": instant})
         elif what == "restart":
-            new.update(started_at=instant, completed_phases=[], current_phase=PHASES[0], phase_status="pending")
+            new.update(
+                started_at=instant,
+                completed_phases=[],
+                current_phase=PHASES[0],
+                phase_status="pending",
+            )
         elif what == "retime" and new["completed_phases"]:
             new["completed_phases"][-1]["completed_at"] = instant
         elif what == "unsafe":
@@ -209,7 +253,9 @@ def test_two_valid_phases_never_become_an_invalid_one(
 
 task_steps = st.lists(
     st.tuples(
-        st.sampled_from("abc"), st.sampled_from(["start", "done", "fail", "block", "reset", "drop", "add"]), minutes
+        st.sampled_from("abc"),
+        st.sampled_from(["start", "done", "fail", "block", "reset", "drop", "add"]),
+        minutes,
     ),
     max_size=6,
 )
@@ -228,7 +274,11 @@ def apply_task_steps(state: Value, steps: list[tuple[str, str, int]], name: str)
         elif what == "done":
             row.update(status="complete", completed_at=instant, output=f"{name}.json")
         elif what == "fail":
-            row.update(status="pending" if row["attempts"] < 2 else "failed", attempts=row["attempts"] + 1, error=name)
+            row.update(
+                status="pending" if row["attempts"] < 2 else "failed",
+                attempts=row["attempts"] + 1,
+                error=name,
+            )
         elif what == "block":
             row.update(status=["blocked", "waiting"][minute % 2])
         elif what == "reset":
@@ -242,12 +292,18 @@ def apply_task_steps(state: Value, steps: list[tuple[str, str, int]], name: str)
 @given(before=task_steps, ours=task_steps, theirs=task_steps)
 @examples(300)
 def test_two_valid_executions_never_become_an_invalid_one(
-    before: list[tuple[str, str, int]], ours: list[tuple[str, str, int]], theirs: list[tuple[str, str, int]]
+    before: list[tuple[str, str, int]],
+    ours: list[tuple[str, str, int]],
+    theirs: list[tuple[str, str, int]],
 ) -> None:
     base = apply_task_steps(execution(task("a")), before, "b")
-    check_law(EXECUTION, base, apply_task_steps(base, ours, "o"), apply_task_steps(base, theirs, "t"))
+    check_law(
+        EXECUTION, base, apply_task_steps(base, ours, "o"), apply_task_steps(base, theirs, "t")
+    )
 
 
 def test_times_of_every_form_are_merged_by_the_instant() -> None:
-    base, ours, theirs = (phase(last_updated=f"2026-03-02T{rest}") for rest in ("09:30", "10:30:00", "11:30:00+0000"))
+    base, ours, theirs = (
+        phase(last_updated=f"2026-03-02T{rest}") for rest in ("09:30", "10:30:00", "11:30:00+0000")
+    )
     assert merged_value(PHASE, base, ours, theirs)["last_updated"] == "2026-03-02T11:30:00+0000"

@@ -21,9 +21,14 @@ from tests.support.workflows import execution, phase, task, text_of
 
 EXAMPLES = ROOT / "tests/examples/workflow"
 VALID = sorted((EXAMPLES / "valid").glob("*/*.json"))
-INVALID = sorted(path for path in (EXAMPLES / "invalid").glob("*/*.json") if path.name != "expected.json")
+INVALID = sorted(
+    path for path in (EXAMPLES / "invalid").glob("*/*.json") if path.name != "expected.json"
+)
 FOLDER = Path(room.__file__).parent
-SCHEMAS = {name: json.loads((FOLDER / name).read_text("utf-8")) for name in ("schema.json", "execution_schema.json")}
+SCHEMAS = {
+    name: json.loads((FOLDER / name).read_text("utf-8"))
+    for name in ("schema.json", "execution_schema.json")
+}
 ELSEWHERE = {"workflow/shape", "workflow/not-begun", "workflow/task-running", "workflow/task-complete",
              "workflow/unknown-task", "workflow/output-missing", "workflow/output-outside", "workflow/output-invalid",
              "workflow/two-workflows", "workflow/stale", "workflow/output-changed", "workflow/tasks-behind",
@@ -44,10 +49,18 @@ def test_a_valid_example_has_no_findings(path: Path) -> None:
 def test_an_invalid_example_has_exactly_the_findings_it_names(path: Path) -> None:
     found = check(path).findings
     assert [
-        {"level": each.level, "code": each.code, "where": each.where, "line": each.line, "column": each.column}
+        {
+            "level": each.level,
+            "code": each.code,
+            "where": each.where,
+            "line": each.line,
+            "column": each.column,
+        }
         for each in found
     ] == json.loads(path.with_name("expected.json").read_text("utf-8"))
-    assert all(each.message.isprintable() and each.path == f"memory/state/{path.name}" for each in found)
+    assert all(
+        each.message.isprintable() and each.path == f"memory/state/{path.name}" for each in found
+    )
 
 
 def test_every_code_has_an_example_or_is_about_more_than_one_file() -> None:
@@ -80,9 +93,14 @@ def test_the_schemas_are_in_force(kind: str) -> None:
 
 
 def test_the_examples_of_the_readme_are_valid() -> None:
-    first, second = re.findall(r"```json\n(.*?)```", (FOLDER / "README.md").read_text("utf-8"), re.DOTALL)
+    first, second = re.findall(
+        r"```json\n(.*?)```", (FOLDER / "README.md").read_text("utf-8"), re.DOTALL
+    )
     for name, text in (("phase", first), ("execution", second)):
-        assert check_document(f"memory/state/{name}.json", text.encode(), now=seconds(NOON)).findings == []
+        assert (
+            check_document(f"memory/state/{name}.json", text.encode(), now=seconds(NOON)).findings
+            == []
+        )
 
 
 def test_five_minutes_ahead_is_still_fine() -> None:

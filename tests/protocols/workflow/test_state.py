@@ -24,7 +24,9 @@ def state_of(value: Any = ..., tasks: Any = ...) -> State:
     documents = []
     for file, content in (("phase", value), ("execution", tasks)):
         path = f"memory/state/{file}.json"
-        documents.append(None if content is ... else check_document(path, text_of(content).encode(), now=NOW))
+        documents.append(
+            None if content is ... else check_document(path, text_of(content).encode(), now=NOW)
+        )
     return State(PLACE, documents[0], documents[1])
 
 
@@ -38,7 +40,9 @@ def state_of(value: Any = ..., tasks: Any = ...) -> State:
         (..., ..., ""),
     ],
 )
-def test_a_workflow_has_the_name_that_one_of_its_files_says(value: Any, tasks: Any, name: str) -> None:
+def test_a_workflow_has_the_name_that_one_of_its_files_says(
+    value: Any, tasks: Any, name: str
+) -> None:
     assert state_of(value, tasks).workflow_id == name
 
 
@@ -51,7 +55,9 @@ def test_a_workflow_has_the_name_that_one_of_its_files_says(value: Any, tasks: A
         (7, None, None),
     ],
 )
-def test_the_last_activity_is_the_later_of_two_instants(first: Any, second: Any, last: str | None) -> None:
+def test_the_last_activity_is_the_later_of_two_instants(
+    first: Any, second: Any, last: str | None
+) -> None:
     state = state_of(phase(last_updated=first), execution(last_updated=second))
     assert state.last_activity == last
     assert state.data()["last_activity"] == last
@@ -76,7 +82,11 @@ def test_notes_are_what_somebody_said_last(changes: dict[str, Any], notes: list[
 
 LAST = phase("REFLECTION", "complete")
 LAST["completed_phases"].append(
-    {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": "memory/reflection/done.json"}
+    {
+        "phase": "REFLECTION",
+        "completed_at": "2026-03-02T09:00:00Z",
+        "output": "memory/reflection/done.json",
+    }
 )
 
 
@@ -108,7 +118,9 @@ def test_tasks_that_are_no_list_are_none() -> None:
 
 
 def test_a_missing_phase_leads_to_what_is_left() -> None:
-    assert "shows what is left of it" in (str(states.missing_workflow(state_of(..., execution())).hint) or "")
+    assert "shows what is left of it" in (
+        str(states.missing_workflow(state_of(..., execution())).hint) or ""
+    )
     assert "checkpoint workflow start" in (str(states.missing_workflow(state_of()).hint) or "")
 
 
@@ -136,13 +148,18 @@ def test_everything_against_going_on_is_found_with_its_place(tmp_path: Path) -> 
     output.write_text("changed")
     rows = [{**value["completed_phases"][0], "digest": "0" * 64}]
     write_workflow(tmp_path, {**value, "completed_phases": rows}, execution(workflow_id="other"))
-    assert codes(states.load_state(place, NOW)) == ["workflow/output-changed", "workflow/two-workflows"]
+    assert codes(states.load_state(place, NOW)) == [
+        "workflow/output-changed",
+        "workflow/two-workflows",
+    ]
     assert "workflow/stale" in codes(states.load_state(place, NOW), STARTED + 30 * DAY)
 
 
 def test_a_state_of_the_future_is_an_error() -> None:
     state = state_of(phase(last_updated="2027-03-02T09:30:00Z"))
-    assert [(each.code, each.level) for each in states.find_trouble(state, NOW)] == [("workflow/in-future", "error")]
+    assert [(each.code, each.level) for each in states.find_trouble(state, NOW)] == [
+        ("workflow/in-future", "error")
+    ]
 
 
 def test_a_result_of_this_run_comes_before_a_failed_and_an_older_one(tmp_path: Path) -> None:
@@ -180,14 +197,21 @@ def test_what_was_rejected_is_known_by_its_digest(tmp_path: Path) -> None:
         ([task(status="complete"), "no task"], True),
     ],
 )
-def test_the_result_of_the_implementation_is_that_all_its_tasks_are_complete(tasks: list[Any], known: bool) -> None:
+def test_the_result_of_the_implementation_is_that_all_its_tasks_are_complete(
+    tasks: list[Any], known: bool
+) -> None:
     results = states.find_results(PLACE, phase("IMPLEMENTATION"), tasks, "IMPLEMENTATION")
     assert list(results) == (["memory/state/execution.json"] if known else [])
 
 
 def test_another_result_of_the_tasks_needs_another_approval() -> None:
     results = [
-        states.find_results(PLACE, phase("IMPLEMENTATION"), [task(status="complete", digest=digest)], "IMPLEMENTATION")
+        states.find_results(
+            PLACE,
+            phase("IMPLEMENTATION"),
+            [task(status="complete", digest=digest)],
+            "IMPLEMENTATION",
+        )
         for digest in ("a", "b")
     ]
     assert results[0] != results[1]
@@ -204,7 +228,9 @@ def test_only_a_running_task_is_recovered() -> None:
     ("session", "is_busy", "recovered"),
     [("mine", [], [0]), ("other", [], []), ("", [], [0])],
 )
-def test_a_task_is_left_to_the_session_that_runs_it(session: str, is_busy: list[str], recovered: list[int]) -> None:
+def test_a_task_is_left_to_the_session_that_runs_it(
+    session: str, is_busy: list[str], recovered: list[int]
+) -> None:
     running = task("t1", "running", started_at="2026-03-02T09:00:00Z", session=session)
     state = state_of(phase("IMPLEMENTATION"), execution(running))
     assert states.find_busy(state, "other") == is_busy

@@ -13,7 +13,9 @@ INSTANT = "2026-03-02T12:00:00Z"
 SIGNATURE = r"-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n"
 
 
-def test_the_nearest_state_upward_is_found_but_not_beyond_the_repository(tmp_path: Path, repo: GitRepo) -> None:
+def test_the_nearest_state_upward_is_found_but_not_beyond_the_repository(
+    tmp_path: Path, repo: GitRepo
+) -> None:
     (tmp_path / "memory/state").mkdir(parents=True)
     assert store.find_workflow_place(str(repo.path)) is None
     (repo.path / "app/memory/state").mkdir(parents=True)
@@ -24,7 +26,9 @@ def test_the_nearest_state_upward_is_found_but_not_beyond_the_repository(tmp_pat
     assert store.plan_workflow_place(str(repo.path)).root == str(repo.path)
 
 
-@pytest.mark.parametrize("path", ["", "..", "../x", "/etc/hostname", "a/../../x", "link/x", "a\0b", ".", "x" * 5000])
+@pytest.mark.parametrize(
+    "path", ["", "..", "../x", "/etc/hostname", "a/../../x", "link/x", "a\0b", ".", "x" * 5000]
+)
 def test_a_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> None:
     root = tmp_path / "root"
     root.mkdir()
@@ -33,7 +37,10 @@ def test_a_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> None:
     place = store.plan_workflow_place(str(root))
     output = store.read_output(place, path)
     assert (output.state, output.why) == ("outside", "it is not in the project")
-    assert store.read_outputs(place, path) == [] or store.read_outputs(place, path)[0].state == "outside"
+    assert (
+        store.read_outputs(place, path) == []
+        or store.read_outputs(place, path)[0].state == "outside"
+    )
 
 
 def test_an_archive_folder_that_leads_out_is_refused(tmp_path: Path) -> None:
@@ -53,7 +60,9 @@ def test_archiving_nothing_makes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_archives_the_files_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_archives_the_files_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = (write_workflow(tmp_path, phase()) / "phase.json").read_bytes()
 
     def refuse(path: str, data: bytes) -> None:
@@ -80,7 +89,9 @@ def test_the_newest_five_archives_are_kept_and_none_that_is_empty(tmp_path: Path
         (archive / name / "phase.json").write_text("{}")
     (archive / "w_20260309T120000Z").mkdir()
     (state / "phase.json").write_text("{}")
-    target = store.archive_state(store.plan_workflow_place(str(tmp_path)), "w", "2026-03-07T12:00:00Z")
+    target = store.archive_state(
+        store.plan_workflow_place(str(tmp_path)), "w", "2026-03-07T12:00:00Z"
+    )
     assert target == f"memory/state/.archive/{names[6]}"
     assert sorted(path.name for path in archive.iterdir()) == ["notes", *names[2:]]
 
@@ -98,7 +109,8 @@ def test_what_a_kill_left_of_an_archive_joins_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("setting", ["log.showRoot=false", "log.showSignature=true"])
 def test_a_users_settings_make_no_new_result_an_old_one(repo: GitRepo, setting: str) -> None:
     signer = repo.write(
-        "signer", f"#!/bin/sh\ncat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '{SIGNATURE}'\n"
+        "signer",
+        f"#!/bin/sh\ncat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '{SIGNATURE}'\n",
     )
     signer.chmod(0o755)
     repo.git("config", "gpg.program", str(signer))
@@ -106,7 +118,10 @@ def test_a_users_settings_make_no_new_result_an_old_one(repo: GitRepo, setting: 
     repo.git("config", *setting.split("="))
     repo.write("result.md", "x\n")
     repo.commit("Result")
-    assert store.find_committed_before(store.plan_workflow_place(str(repo.path)), ["result.md"], 0) == set()
+    assert (
+        store.find_committed_before(store.plan_workflow_place(str(repo.path)), ["result.md"], 0)
+        == set()
+    )
 
 
 def test_a_pattern_finds_the_files_that_fit_it_and_no_hidden_ones(tmp_path: Path) -> None:
@@ -117,4 +132,6 @@ def test_a_pattern_finds_the_files_that_fit_it_and_no_hidden_ones(tmp_path: Path
     place = store.plan_workflow_place(str(tmp_path))
     found = [output.path for output in store.read_outputs(place, "memory/reports/*.json")]
     assert found == ["memory/reports/a.json", "memory/reports/b.json"]
-    assert [output.path for output in store.read_outputs(place, "memory/reports/a.txt")] == ["memory/reports/a.txt"]
+    assert [output.path for output in store.read_outputs(place, "memory/reports/a.txt")] == [
+        "memory/reports/a.txt"
+    ]

@@ -62,13 +62,18 @@ def test_an_output_says_the_status_and_counts_no_attempt(said: Any, status: str)
         OutputFile(PATH, "good", "", {"status": "running"}, LATER),
     ],
 )
-def test_an_output_that_is_broken_or_unfinished_makes_the_task_an_orphan(output: OutputFile) -> None:
+def test_an_output_that_is_broken_or_unfinished_makes_the_task_an_orphan(
+    output: OutputFile,
+) -> None:
     step = recovered(output)
     assert (step.verdict, step.status, step.attempts) == ("orphan", "pending", 1)
 
 
 def test_an_output_from_before_the_attempt_is_known_by_its_digest_and_stays() -> None:
-    same, new = OutputFile(PATH, "good", "", {}, LATER, "d1"), OutputFile(PATH, "good", "", {}, LATER - 999, "d2")
+    same, new = (
+        OutputFile(PATH, "good", "", {}, LATER, "d1"),
+        OutputFile(PATH, "good", "", {}, LATER - 999, "d2"),
+    )
     step = recovered(same, digest="d1")
     assert (step.verdict, step.attempts) == ("orphan", 1)
     assert recovered(new, digest="d1").status == "complete"

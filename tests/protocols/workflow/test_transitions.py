@@ -48,7 +48,12 @@ TABLE: list[tuple[str, Facts, str, str]] = [
     ("ARCHITECTURE", Facts(MISSING, DRAFTS), "spawn", "Roundtable"),
     ("ARCHITECTURE", Facts(MISSING), "spawn", "Architects"),
     ("IMPLEMENTATION", Facts(MISSING, (), [task()]), "continue_tasks", "Executor"),
-    ("IMPLEMENTATION", Facts(MISSING, (), [task("a", "complete"), task("b", "running")]), "continue_tasks", "Executor"),
+    (
+        "IMPLEMENTATION",
+        Facts(MISSING, (), [task("a", "complete"), task("b", "running")]),
+        "continue_tasks",
+        "Executor",
+    ),
     ("IMPLEMENTATION", Facts(MISSING), "continue_tasks", "Executor"),
     ("IMPLEMENTATION", Facts(MISSING, (), [task("a", "complete")]), "advance", ""),
     ("IMPLEMENTATION", Facts(MISSING, (), [task("a", "complete"), task("b", "failed")]), "ask", ""),
@@ -70,7 +75,9 @@ def test_the_table_says_what_to_do_whether_the_phase_was_begun_or_called_complet
     assert found.reason
 
 
-def test_designs_that_wait_for_approval_are_presented_again_and_the_architects_are_not_run_again() -> None:
+def test_designs_that_wait_for_approval_are_presented_again_and_the_architects_are_not_run_again() -> (
+    None
+):
     facts = Facts(MISSING, DRAFTS, waits=True)
     found = plan(phase("ARCHITECTURE"), facts)
     assert (found.action, found.options) == ("ask_approval", DRAFTS)
@@ -91,12 +98,18 @@ def test_a_result_that_waits_for_approval_is_confirmed_again(name: str) -> None:
         ({"a": "1"}, {"a": "2"}, False),
         ({"a": "1"}, {"b": "1"}, False),
         ({"a": "1"}, {"a": "1", "b": "1"}, False),
-        ({f"{DRAFTS[0]}": "1"}, {OUTPUTS["ARCHITECTURE"]: "2"}, True),  # made from the approved designs
+        (
+            {f"{DRAFTS[0]}": "1"},
+            {OUTPUTS["ARCHITECTURE"]: "2"},
+            True,
+        ),  # made from the approved designs
         ({OUTPUTS["ARCHITECTURE"]: "1"}, {"memory/reports/designs/final_design.json": "2"}, False),
         (None, {"a": "1"}, True),
     ],
 )
-def test_an_approval_holds_for_what_was_approved(noted: Any, there: dict[str, str], holds: bool) -> None:
+def test_an_approval_holds_for_what_was_approved(
+    noted: Any, there: dict[str, str], holds: bool
+) -> None:
     state = phase("ARCHITECTURE", user_checkpoints=[{"phase": "ARCHITECTURE", "results": noted}])
     assert is_approved("ARCHITECTURE", state, there) is holds
     assert not is_approved("VERIFICATION", state, there)
@@ -124,9 +137,14 @@ def test_a_failed_phase_is_asked_about(name: str) -> None:
 
 
 def test_the_hole_between_two_phases_is_no_fresh_start() -> None:
-    state = phase("ARCHITECTURE", "complete", completed_phases=phase("IMPLEMENTATION")["completed_phases"])
+    state = phase(
+        "ARCHITECTURE", "complete", completed_phases=phase("IMPLEMENTATION")["completed_phases"]
+    )
     found = plan(state, Facts(MISSING))
-    assert (found.action, found.reason) == ("advance", "ARCHITECTURE is complete, and IMPLEMENTATION was not begun")
+    assert (found.action, found.reason) == (
+        "advance",
+        "ARCHITECTURE is complete, and IMPLEMENTATION was not begun",
+    )
 
 
 def test_a_workflow_is_stale_after_seven_days_to_the_second() -> None:

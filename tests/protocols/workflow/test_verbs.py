@@ -1,4 +1,6 @@
-"""The verbs of a workflow, run in this process: what they answer, what they write, what they refuse."""
+"""The verbs of a workflow, run in this process: what they answer, what they write, what they
+refuse.
+"""
 
 import json
 import os
@@ -21,10 +23,20 @@ from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 from tests.support.verbs import NOON, Ran, run_verb, seconds
-from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, write_output, write_workflow
+from tests.support.workflows import (
+    OUTPUTS,
+    execution,
+    phase,
+    read_json,
+    task,
+    write_output,
+    write_workflow,
+)
 
 PHASE, EXECUTION = "memory/state/phase.json", "memory/state/execution.json"
-needs_proc = pytest.mark.skipif(not os.path.isdir("/proc"), reason="without /proc only a terminal is known, no agent")
+needs_proc = pytest.mark.skipif(
+    not os.path.isdir("/proc"), reason="without /proc only a terminal is known, no agent"
+)
 
 
 def run(root: Path, *words: str, now: str = NOON, answer: str | None = None) -> Ran:
@@ -88,7 +100,11 @@ def test_the_question_is_asked_with_what_a_person_must_know(folder: Path) -> Non
 def test_yes_goes_on(folder: Path, answer: str) -> None:
     write_workflow(folder, phase())
     ran = run(folder, "resume", answer=answer)
-    assert (ran.outcome.data["decision"], ran.outcome.data["action"], ran.outcome.code) == ("resume", "spawn", 0)
+    assert (ran.outcome.data["decision"], ran.outcome.data["action"], ran.outcome.code) == (
+        "resume",
+        "spawn",
+        0,
+    )
     assert archives(folder) == []
 
 
@@ -136,25 +152,38 @@ def test_start_on_an_unfinished_workflow_asks_and_fresh_begins_the_new_one(folde
 
 
 def test_start_after_a_finished_one_archives_it_without_a_question(folder: Path) -> None:
-    last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
+    last = {
+        "phase": "REFLECTION",
+        "completed_at": "2026-03-02T09:00:00Z",
+        "output": OUTPUTS["REFLECTION"],
+    }
     done = [*phase("REFLECTION")["completed_phases"], last]
     write_workflow(folder, phase("REFLECTION", "complete", completed_phases=done))
     assert run(folder, "start", "second").outcome.code == 0
     assert archives(folder) == ["login_20260302T120000Z"]
 
 
-def test_an_agent_that_went_to_the_last_phase_and_left_complete_behind_has_not_done_it(folder: Path) -> None:
+def test_an_agent_that_went_to_the_last_phase_and_left_complete_behind_has_not_done_it(
+    folder: Path,
+) -> None:
     write_workflow(folder, phase("REFLECTION", "complete"))
     data = run(folder, "resume", "--yes").outcome.data
     assert (data["action"], data["agent"]) == ("spawn", "Reflector")
-    assert run(folder, "start", "second").outcome.data["question"] == "Resume workflow from REFLECTION? [Y/n]"
+    assert (
+        run(folder, "start", "second").outcome.data["question"]
+        == "Resume workflow from REFLECTION? [Y/n]"
+    )
     write_output(folder, OUTPUTS["REFLECTION"])
     assert run(folder, "resume", "--yes").outcome.data["action"] == "complete"
     assert archives(folder) == ["login_20260302T120000Z"]
 
 
 def test_a_finished_workflow_is_archived_by_resume_without_a_question(folder: Path) -> None:
-    last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
+    last = {
+        "phase": "REFLECTION",
+        "completed_at": "2026-03-02T09:00:00Z",
+        "output": OUTPUTS["REFLECTION"],
+    }
     done = [*phase("REFLECTION")["completed_phases"], last]
     write_workflow(folder, phase("REFLECTION", "complete", completed_phases=done))
     ran = run(folder, "resume")
@@ -171,14 +200,27 @@ def test_a_phase_that_is_complete_is_resumed_and_not_overwritten(folder: Path) -
 
 
 def test_corrupt_state_is_asked_about_and_archived_never_deleted(tmp_path: Path) -> None:
-    texts = ["", "{", "null", "[]", '{"workflow_id": "x"}', "\0\0\0", "[" * 5000, '{"a":1,"a":2}', "\xff"]
+    texts = [
+        "",
+        "{",
+        "null",
+        "[]",
+        '{"workflow_id": "x"}',
+        "\0\0\0",
+        "[" * 5000,
+        '{"a":1,"a":2}',
+        "\xff",
+    ]
     for number, broken in enumerate([*texts, " " * 9_000_000]):
         folder = tmp_path / str(number)
         data = broken.encode("latin-1")
         write_workflow(folder, phase())
         (folder / PHASE).write_bytes(data)
         ran = run(folder, "resume")
-        assert (ran.outcome.code, ran.outcome.data["question"]) == (1, "State appears corrupted. Start fresh? [y/N]")
+        assert (ran.outcome.code, ran.outcome.data["question"]) == (
+            1,
+            "State appears corrupted. Start fresh? [y/N]",
+        )
         assert run(folder, "resume", "--yes").outcome.code == 1
         assert run(folder, "resume", answer="\n").outcome.code == 1
         assert (folder / PHASE).read_bytes() == data
@@ -198,7 +240,9 @@ def test_a_folder_in_the_files_place_is_moved_away_too(folder: Path) -> None:
     assert (folder / "memory/state/.archive" / name / "phase.json/inside").read_text() == "x"
 
 
-def test_a_missing_output_or_a_clock_ahead_is_corruption_and_an_interrupted_write_is_not(folder: Path) -> None:
+def test_a_missing_output_or_a_clock_ahead_is_corruption_and_an_interrupted_write_is_not(
+    folder: Path,
+) -> None:
     write_workflow(folder, phase("VERIFICATION"))
     assert run(folder, "validate").outcome.code == 0
     (folder / OUTPUTS["REQUIREMENTS"]).unlink()
@@ -213,7 +257,13 @@ def test_a_missing_output_or_a_clock_ahead_is_corruption_and_an_interrupted_writ
 
 
 def test_outputs_that_lead_out_of_the_project_or_break_are_told(folder: Path) -> None:
-    paths = {"a": "../x.json", "b": "/etc/hostname", "c": "a\0b", "d": "memory/broken.json", "e": "memory"}
+    paths = {
+        "a": "../x.json",
+        "b": "/etc/hostname",
+        "c": "a\0b",
+        "d": "memory/broken.json",
+        "e": "memory",
+    }
     rows = [task(name, "complete", output=path) for name, path in paths.items()]
     write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows, workflow_id="other"))
     write_output(folder, "memory/broken.json", "{")
@@ -231,7 +281,10 @@ def test_an_ancient_workflow_is_warned_about_and_goes_on_with_caution(folder: Pa
     write_workflow(folder, phase("VERIFICATION"))
     now = "2026-03-08T08:00:00Z"
     ran = run(folder, "resume", now=now)
-    assert ran.outcome.data["question"] == "The workflow was started 7 days ago. Archive it and start fresh? [y/N]"
+    assert (
+        ran.outcome.data["question"]
+        == "The workflow was started 7 days ago. Archive it and start fresh? [y/N]"
+    )
     assert (ran.codes, ran.outcome.data["corrupt"]) == (["workflow/stale"], False)
     ran = run(folder, "resume", now=now, answer="\n")
     assert "proceed with caution" in ran.text
@@ -240,11 +293,14 @@ def test_an_ancient_workflow_is_warned_about_and_goes_on_with_caution(folder: Pa
     assert ran.outcome.data["decision"] == "fresh"
 
 
-def test_results_of_an_earlier_workflow_are_known_by_their_digests_whatever_their_time(folder: Path) -> None:
+def test_results_of_an_earlier_workflow_are_known_by_their_digests_whatever_their_time(
+    folder: Path,
+) -> None:
     write_output(folder, OUTPUTS["REQUIREMENTS"])
     write_output(folder, "memory/reports/designs/a.md", "old")
     run(folder, "start", "login")
-    write_output(folder, OUTPUTS["REQUIREMENTS"], at=seconds(NOON) + 500)  # as a clone or a branch switch leaves it
+    # as a clone or a branch switch leaves it
+    write_output(folder, OUTPUTS["REQUIREMENTS"], at=seconds(NOON) + 500)
     data = run(folder, "resume", "--yes").outcome.data
     assert (data["action"], data["agent"]) == ("spawn", "PM")
     assert run(folder, "advance", "--yes").codes == ["workflow/output-missing"]
@@ -270,7 +326,9 @@ def test_the_first_write_notes_the_results_that_are_there_before_their_phase(fol
     assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"
 
 
-@pytest.mark.parametrize("content", ["null", "{}", "[]", '""', "false", '{"status": "in_progress"}', ""])
+@pytest.mark.parametrize(
+    "content", ["null", "{}", "[]", '""', "false", '{"status": "in_progress"}', ""]
+)
 def test_a_result_that_says_nothing_ends_no_phase(folder: Path, content: str) -> None:
     write_workflow(folder, phase("VERIFICATION"))
     write_output(folder, OUTPUTS["VERIFICATION"], content)
@@ -278,14 +336,18 @@ def test_a_result_that_says_nothing_ends_no_phase(folder: Path, content: str) ->
     assert run(folder, "advance").codes == ["workflow/output-missing"]
 
 
-@pytest.mark.parametrize("said", [{"status": "failed"}, {"passed": False}, {"verdict": "FAIL"}, {"success": False}])
+@pytest.mark.parametrize(
+    "said", [{"status": "failed"}, {"passed": False}, {"verdict": "FAIL"}, {"success": False}]
+)
 def test_a_result_that_says_failed_ends_no_phase_and_asks(folder: Path, said: Any) -> None:
     write_workflow(folder, phase("VERIFICATION"))
     write_output(folder, OUTPUTS["VERIFICATION"], said)
     ran = run(folder, "resume", "--yes")
     assert (ran.outcome.code, ran.outcome.data["action"]) == (1, "ask")
     assert run(folder, "advance").codes == ["workflow/output-missing"]
-    assert run(folder, "advance", "--output", OUTPUTS["VERIFICATION"]).codes == ["workflow/output-invalid"]
+    assert run(folder, "advance", "--output", OUTPUTS["VERIFICATION"]).codes == [
+        "workflow/output-invalid"
+    ]
 
 
 def test_nothing_is_approved_that_is_not_there_or_was_changed_since(folder: Path) -> None:
@@ -327,7 +389,8 @@ def test_one_goes_back_to_a_phase_that_is_over(folder: Path) -> None:
     run(folder, "task", "start", "a")
     run(folder, "task", "done", "a")
     assert run(folder, "advance").outcome.code == 0
-    assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"  # the old result does not count
+    # the old result does not count
+    assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"
     assert run(folder, "validate").outcome.code == 0
 
 
@@ -357,7 +420,9 @@ def test_status_and_resume_show_what_was_noted(folder: Path) -> None:
 
 def test_status_and_resume_say_why_a_task_is_blocked(folder: Path) -> None:
     write_workflow(
-        folder, phase("IMPLEMENTATION"), execution(task(status="blocked", error="no key"), task("t2", "complete"))
+        folder,
+        phase("IMPLEMENTATION"),
+        execution(task(status="blocked", error="no key"), task("t2", "complete")),
     )
     assert "no key" in run(folder, "status").text
     assert "t1 (blocked: no key)" in run(folder, "resume", "--yes").outcome.data["reason"]
@@ -372,7 +437,11 @@ def test_a_task_that_is_open_behind_the_implementation_is_never_dropped(project:
     assert run(project, "validate").codes == ["workflow/tasks-behind"]
     assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/tasks-behind"]
     ran = run(project, "resume", "--yes")
-    assert (ran.outcome.code, ran.outcome.data["action"], ran.outcome.data["tasks"]) == (1, "ask", ["b"])
+    assert (ran.outcome.code, ran.outcome.data["action"], ran.outcome.data["tasks"]) == (
+        1,
+        "ask",
+        ["b"],
+    )
     assert run(project, "advance").codes == ["workflow/tasks-behind"]
     assert archives(project) == []
     assert run(project, "back", "IMPLEMENTATION").outcome.code == 0
@@ -380,9 +449,15 @@ def test_a_task_that_is_open_behind_the_implementation_is_never_dropped(project:
 
 
 def test_a_finished_workflow_with_an_open_task_is_not_archived_unasked(folder: Path) -> None:
-    last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
+    last = {
+        "phase": "REFLECTION",
+        "completed_at": "2026-03-02T09:00:00Z",
+        "output": OUTPUTS["REFLECTION"],
+    }
     done = [*phase("REFLECTION")["completed_phases"], last]
-    write_workflow(folder, phase("REFLECTION", "complete", completed_phases=done), execution(task("b")))
+    write_workflow(
+        folder, phase("REFLECTION", "complete", completed_phases=done), execution(task("b"))
+    )
     for words in (("resume", "--yes"), ("start", "second"), ("advance",)):
         assert (run(folder, *words).outcome.code, archives(folder)) == (1, []), words
 
@@ -400,7 +475,9 @@ def test_a_missing_execution_file_is_told_and_not_taken_for_no_tasks(project: Pa
     (project / EXECUTION).unlink()
     assert run(project, "validate").codes == ["workflow/execution-missing"]
     assert run(project, "resume", "--yes").outcome.data["corrupt"]
-    assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/execution-missing"]
+    assert run_verb(doctor, "--check", "workflow", cwd=project).codes == [
+        "workflow/execution-missing"
+    ]
     for words in (("task", "done", "t1"), ("save",), ("advance", "--force"), ("recover",)):
         assert run(project, *words).codes == ["workflow/execution-missing"]
         assert not (project / EXECUTION).exists()
@@ -422,7 +499,13 @@ def test_a_missing_phase_file_is_told_and_nothing_is_archived_unasked(project: P
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-03-01T08:00", "2026-03-01T08:00:00", "2026-03-01T08:00:00+0000", "2026-03-01 08:00:00.5"]
+    "text",
+    [
+        "2026-03-01T08:00",
+        "2026-03-01T08:00:00",
+        "2026-03-01T08:00:00+0000",
+        "2026-03-01 08:00:00.5",
+    ],
 )
 def test_every_usual_form_of_iso_8601_is_read(folder: Path, text: str) -> None:
     write_workflow(folder, phase("VERIFICATION", started_at=text))
@@ -466,7 +549,9 @@ def test_the_phases_that_need_approval_are_configured(repo: GitRepo) -> None:
     assert run(repo.path, "resume", "--yes").outcome.data["action"] == "advance"
     repo.git("config", "checkpoint.workflowApprovals", "requirements, VERIFICATION")
     assert run(repo.path, "resume", "--yes").outcome.data["action"] == "ask_approval"
-    assert run(repo.path, "resume", "--yes", "--approvals", "none").outcome.data["action"] == "advance"
+    assert (
+        run(repo.path, "resume", "--yes", "--approvals", "none").outcome.data["action"] == "advance"
+    )
     repo.git("config", "checkpoint.workflowApprovals", "TESTING")
     with pytest.raises(CheckpointError, match="not a phase"):
         run(repo.path, "resume", "--yes")
@@ -487,12 +572,18 @@ def test_the_whole_way(folder: Path) -> None:
             run(folder, "approve", name)
         assert run(folder, "advance").outcome.code == 0
     assert [row["phase"] for row in state_of(folder)["completed_phases"]] == list(PHASES[:-1])
-    assert (state_of(folder)["current_phase"], state_of(folder)["phase_status"]) == ("REFLECTION", "pending")
+    assert (state_of(folder)["current_phase"], state_of(folder)["phase_status"]) == (
+        "REFLECTION",
+        "pending",
+    )
     write_output(folder, "memory/reflections/today.json")
     ran = run(folder, "resume", "--yes")
     assert (ran.outcome.data["action"], ran.outcome.code) == ("complete", 0)
     (name,) = archives(folder)
-    assert read_json(folder / "memory/state/.archive" / name / "phase.json")["phase_status"] == "complete"
+    assert (
+        read_json(folder / "memory/state/.archive" / name / "phase.json")["phase_status"]
+        == "complete"
+    )
     assert not (folder / PHASE).exists()
     assert run(folder, "status").outcome.data == {"workflow_id": None}
 
@@ -512,8 +603,16 @@ def test_an_implementation_without_any_task_is_not_done(folder: Path) -> None:
 
 def test_one_that_an_agent_noted_as_complete_is(folder: Path) -> None:
     state = phase("IMPLEMENTATION")
-    row = {"phase": "IMPLEMENTATION", "completed_at": state["last_updated"], "output": "memory/state/execution.json"}
-    state = {**state, "phase_status": "complete", "completed_phases": [*state["completed_phases"], row]}
+    row = {
+        "phase": "IMPLEMENTATION",
+        "completed_at": state["last_updated"],
+        "output": "memory/state/execution.json",
+    }
+    state = {
+        **state,
+        "phase_status": "complete",
+        "completed_phases": [*state["completed_phases"], row],
+    }
     write_workflow(folder, state, execution())
     assert run(folder, "advance").outcome.data["following"] == "VERIFICATION"
 
@@ -544,9 +643,12 @@ def test_save_begins_a_phase_and_keeps_the_note(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["advance"], ["advance", "--yes", "--force"], ["recover"], ["task", "done", "t1"], ["save"]]
+    "words",
+    [["advance"], ["advance", "--yes", "--force"], ["recover"], ["task", "done", "t1"], ["save"]],
 )
-def test_tasks_without_their_phase_are_neither_archived_nor_changed(words: list[str], folder: Path) -> None:
+def test_tasks_without_their_phase_are_neither_archived_nor_changed(
+    words: list[str], folder: Path
+) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1", "running")))
     (folder / PHASE).unlink()
     with pytest.raises(CheckpointError, match=r"no phase\.json"):
@@ -562,7 +664,9 @@ def test_a_task_runs_fails_and_is_done(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION", "pending"))
     run(folder, "task", "start", "t1", "--output", "memory/reports/t1.json")
     started = {key: value for key, value in task_of(folder).items() if key != "process"}
-    assert started == task("t1", "running", started_at=NOON, output="memory/reports/t1.json", digest=None)
+    assert started == task(
+        "t1", "running", started_at=NOON, output="memory/reports/t1.json", digest=None
+    )
     assert state_of(folder)["phase_status"] == "in_progress"
     assert run(folder, "task", "start", "t1").codes == ["workflow/task-running"]
     for attempt in (1, 2):
@@ -581,12 +685,18 @@ def test_a_task_runs_fails_and_is_done(folder: Path) -> None:
 @pytest.mark.parametrize("output", ["../x.json", "/etc/hosts", ".git/HEAD", ""])
 def test_a_task_is_not_started_whose_output_would_lie_elsewhere(output: str, folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task()))
-    assert run(folder, "task", "start", "t1", "--output", output).codes == ["workflow/output-outside"]
+    assert run(folder, "task", "start", "t1", "--output", output).codes == [
+        "workflow/output-outside"
+    ]
     assert task_of(folder)["status"] == "pending"
 
 
 def test_an_output_may_be_named_by_its_absolute_path(folder: Path, tmp_path: Path) -> None:
-    write_workflow(folder, phase("IMPLEMENTATION"), execution(task(), task("t2", output=f"{folder}/memory/t2.json")))
+    write_workflow(
+        folder,
+        phase("IMPLEMENTATION"),
+        execution(task(), task("t2", output=f"{folder}/memory/t2.json")),
+    )
     (tmp_path / "link").symlink_to(folder)
     for name, start in (("t1", f"{tmp_path}/link"), ("t2", str(folder))):
         output = f"{start}/memory/{name}.json"
@@ -594,7 +704,10 @@ def test_an_output_may_be_named_by_its_absolute_path(folder: Path, tmp_path: Pat
         write_output(folder, f"memory/{name}.json")
         assert run(folder, "task", "done", name).outcome.code == 0
     assert run(folder, "validate").codes == []
-    assert [task_of(folder, name)["output"] for name in ("t1", "t2")] == ["memory/t1.json", "memory/t2.json"]
+    assert [task_of(folder, name)["output"] for name in ("t1", "t2")] == [
+        "memory/t1.json",
+        "memory/t2.json",
+    ]
 
 
 def test_the_third_failure_is_the_last(folder: Path) -> None:
@@ -615,10 +728,22 @@ def test_tasks_are_added_once_and_unknown_ones_named(folder: Path) -> None:
 
 
 def test_unknown_fields_statuses_and_spellings_survive_every_write(folder: Path) -> None:
-    state = write_workflow(folder, phase("IMPLEMENTATION", own={"n": 1}), execution(task("a", "waiting"), task("b")))
-    text = (state / "execution.json").read_text().replace('"waiting"', '"waiting", "cost": 1.500, "ö": "\\u00e9"')
+    state = write_workflow(
+        folder, phase("IMPLEMENTATION", own={"n": 1}), execution(task("a", "waiting"), task("b"))
+    )
+    text = (
+        (state / "execution.json")
+        .read_text()
+        .replace('"waiting"', '"waiting", "cost": 1.500, "ö": "\\u00e9"')
+    )
     (state / "execution.json").write_text(text)
-    for words in (("task", "start", "b"), ("task", "fail", "b"), ("save",), ("approve", "REQUIREMENTS"), ("recover",)):
+    for words in (
+        ("task", "start", "b"),
+        ("task", "fail", "b"),
+        ("save",),
+        ("approve", "REQUIREMENTS"),
+        ("recover",),
+    ):
         assert run(folder, *words).outcome.code == 0
     assert '"waiting", "cost": 1.500, "ö": "\\u00e9"' in (state / "execution.json").read_text()
     assert state_of(folder)["own"] == {"n": 1}
@@ -637,7 +762,10 @@ def test_a_clock_that_was_set_back_keeps_the_order_of_things(folder: Path) -> No
 
 def test_recovery_settles_every_running_task_by_its_output(folder: Path) -> None:
     started = "2026-03-02T09:00:00Z"
-    rows = [task(name, "running", started_at=started, output=f"memory/reports/{name}.json") for name in "abcde"]
+    rows = [
+        task(name, "running", started_at=started, output=f"memory/reports/{name}.json")
+        for name in "abcde"
+    ]
     write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
     soon, before = seconds(started) + 60, seconds(started) - 60
     write_output(folder, "memory/reports/b.json", {"status": "complete"}, soon)
@@ -645,7 +773,10 @@ def test_recovery_settles_every_running_task_by_its_output(folder: Path) -> None
     write_output(folder, "memory/reports/d.json", {"status": "complete"}, before)
     write_output(folder, "memory/reports/e.json", "{ half", soon)
     ran = run(folder, "recover")
-    found = {row["id"]: (row["status"], row["attempts"]) for row in read_json(folder / EXECUTION)["tasks"]}
+    found = {
+        row["id"]: (row["status"], row["attempts"])
+        for row in read_json(folder / EXECUTION)["tasks"]
+    }
     assert found == {
         "a": ("pending", 1),
         "b": ("complete", 0),
@@ -665,19 +796,31 @@ def test_recovery_settles_every_running_task_by_its_output(folder: Path) -> None
 
 
 def test_tasks_that_do_not_run_are_left_alone(folder: Path) -> None:
-    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a"), task("b", "complete"), task("c", "waiting")))
+    write_workflow(
+        folder,
+        phase("IMPLEMENTATION"),
+        execution(task("a"), task("b", "complete"), task("c", "waiting")),
+    )
     assert run(folder, "recover").outcome.data["recovered"] == []
 
 
-def test_a_task_whose_output_lies_elsewhere_is_an_orphan_and_nothing_is_touched_there(folder: Path) -> None:
+def test_a_task_whose_output_lies_elsewhere_is_an_orphan_and_nothing_is_touched_there(
+    folder: Path,
+) -> None:
     outside = folder.parent / "secret.json"
     outside.write_text('{"status": "complete"}')
     (folder / "memory").mkdir()
     (folder / "memory/link.json").symlink_to(outside)
-    rows = [task("a", "running", output="../secret.json"), task("b", "running", output="memory/link.json")]
+    rows = [
+        task("a", "running", output="../secret.json"),
+        task("b", "running", output="memory/link.json"),
+    ]
     write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
     run(folder, "recover")
-    assert [row["status"] for row in read_json(folder / EXECUTION)["tasks"]] == ["pending", "pending"]
+    assert [row["status"] for row in read_json(folder / EXECUTION)["tasks"]] == [
+        "pending",
+        "pending",
+    ]
     assert outside.read_text() == '{"status": "complete"}'
     assert (folder / "memory/link.json").is_symlink()
 
@@ -686,16 +829,26 @@ def test_a_folder_and_a_large_file_are_results(folder: Path) -> None:
     (folder / "src").mkdir()
     (folder / "src/app.py").write_text("")
     (folder / "big.json").write_bytes(b"x" * 9_000_000)
-    rows = [task("a", "running", output="src"), task("b", "running", output="big.json"), task("c", "running")]
+    rows = [
+        task("a", "running", output="src"),
+        task("b", "running", output="big.json"),
+        task("c", "running"),
+    ]
     write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
     run(folder, "recover")
-    assert [row["status"] for row in read_json(folder / EXECUTION)["tasks"]] == ["complete", "complete", "pending"]
+    assert [row["status"] for row in read_json(folder / EXECUTION)["tasks"]] == [
+        "complete",
+        "complete",
+        "pending",
+    ]
     assert run(folder, "validate").codes == []
     (folder / "src/more.py").write_text("")
     assert run(folder, "validate").codes == ["workflow/output-changed"]
 
 
-def test_a_living_session_keeps_its_own_tasks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_living_session_keeps_its_own_tasks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"))
     monkeypatch.setenv("CHECKPOINT_SESSION", "ended")
     run(folder, "task", "start", "t1")
@@ -718,7 +871,9 @@ def test_a_task_waits_and_is_tried_again(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["memory", "memory/state", "memory/state/.lock"])
-def test_an_output_that_is_a_folder_with_the_state_makes_an_orphan(output: str, folder: Path) -> None:
+def test_an_output_that_is_a_folder_with_the_state_makes_an_orphan(
+    output: str, folder: Path
+) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a", "running", output=output)))
     (folder / "memory/state/.lock").write_text("")
     run(folder, "recover")
@@ -726,7 +881,9 @@ def test_an_output_that_is_a_folder_with_the_state_makes_an_orphan(output: str, 
     assert state_of(folder)["workflow_id"] == "login"
 
 
-@pytest.mark.parametrize("output", [".git/HEAD", "src/../.git/HEAD", "sub/.GIT/config", "link/HEAD"])
+@pytest.mark.parametrize(
+    "output", [".git/HEAD", "src/../.git/HEAD", "sub/.GIT/config", "link/HEAD"]
+)
 def test_what_is_gits_is_never_an_output(output: str, repo: GitRepo) -> None:
     for name in ("sub/.GIT", "src"):
         (repo.path / name).mkdir(parents=True)
@@ -737,7 +894,9 @@ def test_what_is_gits_is_never_an_output(output: str, repo: GitRepo) -> None:
     run(repo.path, "recover")
     assert task_of(repo.path, "a")["status"] == "pending"
     assert (repo.path / output).exists()
-    assert run(repo.path, "task", "done", "a", "--output", output).codes == ["workflow/output-outside"]
+    assert run(repo.path, "task", "done", "a", "--output", output).codes == [
+        "workflow/output-outside"
+    ]
 
 
 # archives
@@ -747,19 +906,30 @@ def test_the_newest_five_archives_are_kept_and_nothing_else_is_removed(folder: P
     other = folder / "memory/state/.archive/mine"
     other.mkdir(parents=True)
     for number in range(8):
-        write_workflow(folder, phase(workflow_id=f"w/{number}"), execution(workflow_id=f"w/{number}"))
+        write_workflow(
+            folder, phase(workflow_id=f"w/{number}"), execution(workflow_id=f"w/{number}")
+        )
         run(folder, "archive", now=f"2026-03-02T12:00:0{number}Z")
-    assert archives(folder) == ["mine", *(f"w_{number}_20260302T12000{number}Z" for number in range(3, 8))]
+    assert archives(folder) == [
+        "mine",
+        *(f"w_{number}_20260302T12000{number}Z" for number in range(3, 8)),
+    ]
 
 
 def test_two_archives_of_one_second_do_not_collide(folder: Path) -> None:
     for _ in range(3):
         write_workflow(folder, phase())
         run(folder, "archive")
-    assert archives(folder) == ["login_20260302T120000Z", "login_20260302T120000Z-2", "login_20260302T120000Z-3"]
+    assert archives(folder) == [
+        "login_20260302T120000Z",
+        "login_20260302T120000Z-2",
+        "login_20260302T120000Z-3",
+    ]
 
 
-@pytest.mark.parametrize("name", ["..", "../../etc", "-rf", "a" * 200, ".hidden", "größe/x", "con", "a b;c"])
+@pytest.mark.parametrize(
+    "name", ["..", "../../etc", "-rf", "a" * 200, ".hidden", "größe/x", "con", "a b;c"]
+)
 def test_any_id_is_made_safe_for_a_path(folder: Path, name: str) -> None:
     assert run(folder, "start", "--", name).outcome.code == 0
     assert state_of(folder)["workflow_id"] == name
@@ -806,7 +976,9 @@ def test_no_link_is_followed_to_where_the_state_would_be(repo: GitRepo, target: 
     [("start",), ("start", "a", "b"), ("approve",), ("task",), ("task", "done"), ("task", "zap", "t1"), ("status", "x"),
      ("save", "--output", "x"), ("resume", "--note", "x"), ("task", "done", "a", "b"), ("resume", "--yes", "--fresh")],
 )  # fmt: skip
-def test_words_that_make_no_sense_are_refused_with_a_hint(folder: Path, words: tuple[str, ...]) -> None:
+def test_words_that_make_no_sense_are_refused_with_a_hint(
+    folder: Path, words: tuple[str, ...]
+) -> None:
     write_workflow(folder, phase())
     with pytest.raises(CheckpointError) as caught:
         run(folder, *words)
@@ -824,7 +996,9 @@ def test_a_write_on_corrupt_state_changes_nothing(folder: Path) -> None:
     before = take_snapshot(folder)
     for words in (("task", "done", "t1"), ("save",), ("advance",), ("approve", "REQUIREMENTS")):
         assert run(folder, *words).codes == ["workflow/task-id-twice"]
-    after = {name: state for name, state in take_snapshot(folder).items() if not name.endswith(".lock")}
+    after = {
+        name: state for name, state in take_snapshot(folder).items() if not name.endswith(".lock")
+    }
     assert after == before
 
 
@@ -836,14 +1010,18 @@ def test_what_is_written_is_valid_json_of_two_spaces(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["in_progress", "In-Progress", "wip", "started", "executing"])
-def test_an_agents_own_word_for_a_running_task_is_recovered_like_it(folder: Path, word: str) -> None:
+def test_an_agents_own_word_for_a_running_task_is_recovered_like_it(
+    folder: Path, word: str
+) -> None:
     rows = [task("a", word, output="out/a.json"), task("b", word, output="out/b.json"), task("c")]
     write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
     write_output(folder, "out/b.json")
     assert run(folder, "task", "start", "a").codes == ["workflow/task-running"]
     ran = run(folder, "resume", "--yes")
     assert [row["verdict"] for row in ran.outcome.data["recovered"]] == ["orphan", "done"]
-    assert [(row["status"], row["attempts"]) for row in read_json(folder / EXECUTION)["tasks"][:2]] == [
+    assert [
+        (row["status"], row["attempts"]) for row in read_json(folder / EXECUTION)["tasks"][:2]
+    ] == [
         ("pending", 1),
         ("complete", 0),
     ]
@@ -851,7 +1029,9 @@ def test_an_agents_own_word_for_a_running_task_is_recovered_like_it(folder: Path
 
 
 @pytest.mark.parametrize("row", [task("t 1", "complete", output="out/t1.json"), task("t 1")])
-def test_the_hint_for_a_missing_output_does_that_work_again(folder: Path, row: dict[str, Any]) -> None:
+def test_the_hint_for_a_missing_output_does_that_work_again(
+    folder: Path, row: dict[str, Any]
+) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(row))
     if row["status"] == "pending":
         (folder / OUTPUTS["REQUIREMENTS"]).unlink()
@@ -925,7 +1105,9 @@ def test_a_linked_folder_stops_nothing_else(project: Path) -> None:
 
 @pytest.fixture
 def agent(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a process that starts a task as an agent does, and stays. env: what it gives to what it starts."""
+    """Starts a process that starts a task as an agent does, and stays. env: what it gives to what
+    it starts.
+    """
     running = list[subprocess.Popen[str]]()
 
     def start(**env: str) -> subprocess.Popen[str]:
@@ -939,7 +1121,9 @@ def agent(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         words = [sys.executable, "-c", script]
         pipe = subprocess.PIPE
         running.append(
-            subprocess.Popen(words, cwd=folder, stdin=pipe, stdout=pipe, text=True, start_new_session=not env)
+            subprocess.Popen(
+                words, cwd=folder, stdin=pipe, stdout=pipe, text=True, start_new_session=not env
+            )
         )
         stream = running[-1].stdout
         assert stream is not None
@@ -976,14 +1160,21 @@ def test_what_a_living_session_runs_is_left_to_it(
 @needs_proc
 def test_two_sessions_of_one_launcher_leave_each_other_alone(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1")))
-    words = ["sh", "-c", '"$0" workflow task start t1 && echo ready && exec sleep 60', str(BIN / "checkpoint")]
+    words = [
+        "sh",
+        "-c",
+        '"$0" workflow task start t1 && echo ready && exec sleep 60',
+        str(BIN / "checkpoint"),
+    ]
     env = {**os.environ, "CHECKPOINT_SESSION": "beside"}
     with subprocess.Popen(words, cwd=folder, env=env, stdout=subprocess.PIPE) as living:
         assert living.stdout is not None
         while living.stdout.readline() not in (b"ready\n", b""):
             pass
         assert task_of(folder)["process"].startswith(f"{os.getpid()} ")
-        other = run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder, env={"CHECKPOINT_SESSION": "two"})
+        other = run_checkpoint(
+            "workflow", "resume", "--yes", "--json", cwd=folder, env={"CHECKPOINT_SESSION": "two"}
+        )
         living.kill()
     assert json.loads(other.stdout)["left_alone"] == ["t1"]
     run_checkpoint("workflow", "resume", "--yes", cwd=folder, env={"CHECKPOINT_SESSION": "two"})
@@ -998,13 +1189,23 @@ def test_where_every_task_runs_in_another_session_resume_says_to_wait(
     living = agent(CHECKPOINT_SESSION="one")
     ran = run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder)
     answer = json.loads(ran.stdout)
-    assert (ran.returncode, answer["action"], answer["tasks"], answer["left_alone"]) == (1, "ask", [], ["t1"])
+    assert (ran.returncode, answer["action"], answer["tasks"], answer["left_alone"]) == (
+        1,
+        "ask",
+        [],
+        ["t1"],
+    )
     os.kill(living.pid, signal.SIGKILL)
-    os.waitid(os.P_PID, living.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked how
-    assert json.loads(run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder).stdout)["tasks"] == ["t1"]
+    # it has ended, and nobody has asked how
+    os.waitid(os.P_PID, living.pid, os.WEXITED | os.WNOWAIT)
+    assert json.loads(run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder).stdout)[
+        "tasks"
+    ] == ["t1"]
 
 
-@pytest.mark.parametrize("process", ["", "x", "0 0", "-1 5", "1", "99999999999 1", "² 1", None, 4, ["1"]])
+@pytest.mark.parametrize(
+    "process", ["", "x", "0 0", "-1 5", "1", "99999999999 1", "² 1", None, 4, ["1"]]
+)
 def test_a_process_that_makes_no_sense_is_gone(folder: Path, process: object) -> None:
     rows = [{**task("t1", "running"), "process": process}]
     write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))

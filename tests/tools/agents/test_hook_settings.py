@@ -19,11 +19,15 @@ from checkpoint_git.tools.agents.table import TABLE, AgentName, Hooks, Moment
 from tests.support.rows import rows
 
 EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact", "guard")
-WITH_HOOKS: dict[AgentName, Hooks] = {name: agent.hooks for name, agent in TABLE.items() if agent.hooks}
+WITH_HOOKS: dict[AgentName, Hooks] = {
+    name: agent.hooks for name, agent in TABLE.items() if agent.hooks
+}
 CLAUDE = WITH_HOOKS["claude"]
 
 
-def add(data: bytes | None, agent: AgentName = "claude", moments: tuple[Moment, ...] = EVERY) -> bytes:
+def add(
+    data: bytes | None, agent: AgentName = "claude", moments: tuple[Moment, ...] = EVERY
+) -> bytes:
     """The file with hooks; there must be something to add."""
     edited = add_hooks(data, WITH_HOOKS[agent], agent, moments, 1)
     assert edited.data is not None
@@ -90,18 +94,24 @@ def test_a_file_of_our_own_leaves_nothing(agent: AgentName) -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=5), part, max_size=3),
+    lambda part: (
+        st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=5), part, max_size=3)
+    ),
     max_leaves=6,
 )
 ENTRIES = st.lists(JSON | st.fixed_dictionaries({"hooks": st.lists(JSON, max_size=2)}), max_size=3)
 EVENTS = st.dictionaries(st.sampled_from(["Stop", "SessionStart", "PreToolUse", "Other"]), ENTRIES)
 DOCUMENTS = st.dictionaries(st.sampled_from(["a", "model", "z"]), JSON) | st.builds(
-    lambda more, events: {**more, "hooks": events}, st.dictionaries(st.sampled_from(["a", "z"]), JSON), EVENTS
+    lambda more, events: {**more, "hooks": events},
+    st.dictionaries(st.sampled_from(["a", "z"]), JSON),
+    EVENTS,
 )
 
 
 @given(DOCUMENTS, st.sampled_from([None, 0, 2, 4, "\t"]), st.booleans())
-def test_any_settings_come_back_to_the_byte(value: dict[str, Any], indent: Any, ended: bool) -> None:
+def test_any_settings_come_back_to_the_byte(
+    value: dict[str, Any], indent: Any, ended: bool
+) -> None:
     before = (json.dumps(value, indent=indent) + "\n" * ended).encode()
     after = add(before)
     assert remove(after) == before
@@ -109,7 +119,9 @@ def test_any_settings_come_back_to_the_byte(value: dict[str, Any], indent: Any, 
 
 
 def test_the_hooks_of_others_keep_their_order_and_come_first() -> None:
-    before = b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "one"}]}, {"hooks": []}]}}'
+    before = (
+        b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "one"}]}, {"hooks": []}]}}'
+    )
     groups = json.loads(add(before))["hooks"]["Stop"]
     assert [len(group["hooks"]) for group in groups] == [1, 0, 1]
     assert groups[0]["hooks"][0]["command"] == "one"
@@ -121,7 +133,11 @@ def test_what_others_add_later_stays() -> None:
     value["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "last"}]})
     left = json.loads(remove(json.dumps(value).encode()) or b"")
     assert left == {
-        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": name}]} for name in ("later", "last")]}
+        "hooks": {
+            "Stop": [
+                {"hooks": [{"type": "command", "command": name}]} for name in ("later", "last")
+            ]
+        }
     }
 
 
@@ -134,14 +150,18 @@ def test_a_second_time_changes_nothing_and_a_guard_can_come_later() -> None:
 
 
 def test_a_command_of_an_older_version_is_renewed_in_its_place() -> None:
-    old = add(b'{\n  "hooks": {\n    "Stop": [ ]\n  }\n}\n').replace(b"session stop", b"session halt")
+    old = add(b'{\n  "hooks": {\n    "Stop": [ ]\n  }\n}\n').replace(
+        b"session stop", b"session halt"
+    )
     edited = add_hooks(old, CLAUDE, "claude", EVERY, 0)
     assert (edited.added, edited.updated) == ((), ("Stop",))
     assert remove(edited.data or b"") == b'{\n  "hooks": {\n    "Stop": [ ]\n  }\n}\n'
 
 
 @pytest.mark.parametrize("agent", WITH_HOOKS)
-def test_the_guard_of_the_former_version_is_renewed_whether_it_is_asked_for_again_or_not(agent: AgentName) -> None:
+def test_the_guard_of_the_former_version_is_renewed_whether_it_is_asked_for_again_or_not(
+    agent: AgentName,
+) -> None:
     now = add(b"{}", agent)
     former = now.replace(b"restore-point guard ", b"restore-point guard --auto ")
     assert former != now
@@ -154,7 +174,9 @@ def test_the_guard_of_the_former_version_is_renewed_whether_it_is_asked_for_agai
 def test_a_hook_that_somebody_wrote_by_hand_is_enough_and_stays() -> None:
     by_hand = b'{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "checkpoint prime"}]}]}}'
     after = add(by_hand)
-    assert json.loads(after)["hooks"]["SessionStart"] == json.loads(by_hand)["hooks"]["SessionStart"]
+    assert (
+        json.loads(after)["hooks"]["SessionStart"] == json.loads(by_hand)["hooks"]["SessionStart"]
+    )
     assert remove(after) == by_hand
 
 
@@ -183,8 +205,9 @@ def test_settings_without_hooks_of_ours_are_nobodys_business() -> None:
     assert remove_hooks(b"not json", CLAUDE) is None
 
 
-# The shapes below are read from each agent's own documentation: groups of {"matcher"?, "hooks": [{"type": "command",
-# "command", "timeout"?}]} for three of them, and {"version": 1, "hooks": {event: [{"command", "timeout"?, ...}]}}.
+# The shapes below are read from each agent's own documentation: groups of {"matcher"?, "hooks":
+# [{"type": "command", "command", "timeout"?}]} for three of them, and {"version": 1, "hooks":
+# {event: [{"command", "timeout"?, ...}]}}.
 
 DOCUMENTED_EVENTS = {
     "claude": {"SessionStart", "Stop", "PreCompact", "PreToolUse"},
@@ -227,7 +250,9 @@ def test_flat_hooks_have_the_documented_shape() -> None:
 
 def test_a_timeout_is_counted_as_the_agent_counts() -> None:
     assert json.loads(add(None, "claude"))["hooks"]["SessionStart"][0]["hooks"][0]["timeout"] == 10
-    assert json.loads(add(None, "gemini"))["hooks"]["SessionStart"][0]["hooks"][0]["timeout"] == 10_000
+    assert (
+        json.loads(add(None, "gemini"))["hooks"]["SessionStart"][0]["hooks"][0]["timeout"] == 10_000
+    )
 
 
 def test_no_command_holds_a_path_of_one_machine() -> None:

@@ -30,7 +30,11 @@ def apply(before: dict[str, FileState], steps: list[Step]) -> dict[str, FileStat
 
 
 def test_signs_tell_which_agents_are_used() -> None:
-    assert find_agents({".claude", "AGENTS.md", ".gemini", "GEMINI.md"}.__contains__) == ["claude", "gemini", "generic"]
+    assert find_agents({".claude", "AGENTS.md", ".gemini", "GEMINI.md"}.__contains__) == [
+        "claude",
+        "gemini",
+        "generic",
+    ]
     assert find_agents(lambda sign: False) == []
 
 
@@ -42,7 +46,9 @@ def test_a_second_time_everything_is_there_and_uninstall_takes_it_all(name: Agen
     assert {step.deed for step in steps} == {"add"}
     assert {step.deed for step in plan_agents([name], after, more=("guard",))} == {"keep"}
     gone = apply(after, plan_agents_removal(after))
-    assert {path: file.data for path, file in gone.items()} == {path: file.data for path, file in before.items()}
+    assert {path: file.data for path, file in gone.items()} == {
+        path: file.data for path, file in before.items()
+    }
 
 
 def test_agents_that_share_a_file_share_its_step() -> None:
@@ -53,7 +59,10 @@ def test_agents_that_share_a_file_share_its_step() -> None:
 
 @pytest.mark.parametrize("name", ["gemini", "cursor"])
 def test_who_reads_the_shared_skills_gets_no_second_copy(name: AgentName) -> None:
-    shared, own = ".agents/skills/checkpoint-git/SKILL.md", f".{name}/skills/checkpoint-git/SKILL.md"
+    shared, own = (
+        ".agents/skills/checkpoint-git/SKILL.md",
+        f".{name}/skills/checkpoint-git/SKILL.md",
+    )
     together = {step.what for step in plan_agents([name, "generic"], files())}
     assert (shared in together, own in together) == (True, False)
     after = apply(files(), plan_agents(["generic"], files()))
@@ -75,7 +84,9 @@ def test_what_may_not_be_written_gets_a_recipe() -> None:
 def test_a_file_of_the_same_name_that_is_not_ours_stays() -> None:
     theirs = FileState("/top/x", b"# my own command\n")
     given = files(DOTclaude__commands__checkpointsDOTmd=theirs)
-    step = next(step for step in plan_agents(["claude"], given) if step.what.endswith("checkpoints.md"))
+    step = next(
+        step for step in plan_agents(["claude"], given) if step.what.endswith("checkpoints.md")
+    )
     assert (step.deed, step.change) == ("skip", None)
     assert plan_agents_removal(given) == []
 
@@ -83,7 +94,9 @@ def test_a_file_of_the_same_name_that_is_not_ours_stays() -> None:
 def test_a_file_that_somebody_changed_is_neither_renewed_nor_removed() -> None:
     after = apply(files(), plan_agents(["claude"], files()))
     path = TABLE["claude"].files[0][1]
-    after[path] = after[path]._replace(data=(after[path].data or b"").replace(b"Write often", b"Write seldom"))
+    after[path] = after[path]._replace(
+        data=(after[path].data or b"").replace(b"Write often", b"Write seldom")
+    )
     changed = next(step for step in plan_agents(["claude"], after) if step.what == path)
     assert (changed.deed, changed.change) == ("skip", None)
     kept = next(step for step in plan_agents_removal(after) if step.what == path)
@@ -129,15 +142,21 @@ def test_older_notes_of_ours_are_renewed_and_removed(newline: bytes) -> None:
 @rows("name", AGENTS)
 def test_what_may_not_be_written_is_not_removed_either(name: AgentName) -> None:
     after = apply(files(), plan_agents([name], files()))
-    blocked = {path: file._replace(blocked="its folder is read-only") for path, file in after.items()}
+    blocked = {
+        path: file._replace(blocked="its folder is read-only") for path, file in after.items()
+    }
     steps = plan_agents_removal(blocked)
     assert {(step.deed, step.change) for step in steps} == {("skip", None)}
     assert all("by hand" in step.text for step in steps)
 
 
 def test_damaged_marks_in_notes_are_left_to_a_person() -> None:
-    given = files(AGENTSDOTmd=FileState("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n"))
-    assert [step.deed for step in plan_agents(["generic"], given) if step.what == "AGENTS.md"] == ["skip"]
+    given = files(
+        AGENTSDOTmd=FileState("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n")
+    )
+    assert [step.deed for step in plan_agents(["generic"], given) if step.what == "AGENTS.md"] == [
+        "skip"
+    ]
     assert [step.deed for step in plan_agents_removal(given)] == ["skip"]
 
 

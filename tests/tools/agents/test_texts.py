@@ -24,7 +24,9 @@ WORDS = {"PATH"}  # what is in the place of a verb would, in prose
 
 @rows("text", [*TEXTS.values(), NOTES])
 def test_every_command_that_is_named_exists(text: str) -> None:
-    verbs = set(re.findall(r"(?:`checkpoint |run\(\S+ \[\"|exec \"\$@\" )([a-z][a-z-]*)", text)) - WORDS
+    verbs = (
+        set(re.findall(r"(?:`checkpoint |run\(\S+ \[\"|exec \"\$@\" )([a-z][a-z-]*)", text)) - WORDS
+    )
     assert verbs or "snapshot.py" in text
     assert sorted(verbs - {*VERBS, *SHORT_VERBS}) == []
 
@@ -43,7 +45,9 @@ def test_front_matter_is_yaml_with_a_description(kind: str) -> None:
 def test_every_word_that_the_command_offers_has_a_row(kind: str) -> None:
     text = TEXTS[kind]
     rows = set(re.findall(r"^\| (?:none, or )?`([a-z]+)`", text, re.MULTILINE))
-    offered = re.search(r"this project: ([a-z, ]+)", text) or re.search(r"this project: ([a-z, ]+)", TEXTS["command"])
+    offered = re.search(r"this project: ([a-z, ]+)", text) or re.search(
+        r"this project: ([a-z, ]+)", TEXTS["command"]
+    )
     assert offered
     assert rows == set(offered[1].split(", "))
     assert set((re.search(r"/checkpoints ([a-z|]+)`", NOTES) or [""])[1].split("|")) == rows
@@ -64,7 +68,8 @@ def test_the_toml_command_has_a_prompt_with_the_words_in_it() -> None:
 
 def test_the_skill_is_short_and_every_reference_in_it_is_there() -> None:
     skill = TEXTS["SKILL.md"]
-    assert len(skill.encode()) <= 4 * 800  # a tokenizer makes a little more of it than a quarter of the bytes
+    # a tokenizer makes a little more of it than a quarter of the bytes
+    assert len(skill.encode()) <= 4 * 800
     assert set(re.findall(r"\((references/[^)]+)\)", skill)) == {*SKILL_FILES} - {"SKILL.md"}
 
 
@@ -90,7 +95,10 @@ def test_every_agent_has_a_sign_and_something_to_get() -> None:
     assert all(agent.files or agent.notes for agent in TABLE.values())
 
 
-@rows("word", ["in_progress", "skill_state", "context_primer", "user_decision", "next_actions", "resume"])
+@rows(
+    "word",
+    ["in_progress", "skill_state", "context_primer", "user_decision", "next_actions", "resume"],
+)
 def test_the_protocol_says_what_it_is_about(word: str) -> None:
     assert any(word in TEXTS[path] for path in SKILL_FILES)
 
@@ -109,7 +117,9 @@ def test_other_line_ends_make_no_difference() -> None:
     assert read_stamped(render_stamped("x.md", "one\n", 0).replace(b"\n", b"\r\n")).state == "ours"
 
 
-@pytest.mark.parametrize(("old", "new"), [(b"one", b"ONE"), (b"one\n", b""), (b"one\n", b"one\nmore\n")])
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"one", b"ONE"), (b"one\n", b""), (b"one\n", b"one\nmore\n")]
+)
 def test_what_a_person_changed_is_theirs(old: bytes, new: bytes) -> None:
     assert read_stamped(render_stamped("x.md", "one\n", 0).replace(old, new)).state == "changed"
 

@@ -64,7 +64,10 @@ def test_what_one_work_tree_has_claimed_another_cannot(ann: Clone, tree: GitRepo
 
 def test_a_claim_of_a_name_that_has_no_checkpoint_says_so(ann: Clone) -> None:
     said = [run_here("claim", name, cwd=ann.path).stdout for name in ("typo", "build")]
-    assert [f"found no checkpoint {name} here" in text for name, text in zip(("typo", "build"), said, strict=True)] == [
+    assert [
+        f"found no checkpoint {name} here" in text
+        for name, text in zip(("typo", "build"), said, strict=True)
+    ] == [
         True,
         False,
     ]
@@ -89,7 +92,9 @@ def test_the_holder_renews_its_claim_and_gives_it_up(hub: Hub, ann: Clone, bob: 
     assert ask(ann, "release", "qa")[0] == 0
 
 
-def test_anyone_can_force_the_release_of_a_session_that_is_gone(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_anyone_can_force_the_release_of_a_session_that_is_gone(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     ask(ann, "claim", "build")
     assert ask(bob, "release", "build", "--force")[0] == 0
     assert hub.git("for-each-ref", "refs/checkpoint") == ""
@@ -97,7 +102,9 @@ def test_anyone_can_force_the_release_of_a_session_that_is_gone(hub: Hub, ann: C
     assert ask(ann, "claim", "build")[0] == 1
 
 
-def test_a_lease_ends_by_itself_a_minute_late_since_clocks_differ(ann: Clone, bob: Clone, hub: Hub) -> None:
+def test_a_lease_ends_by_itself_a_minute_late_since_clocks_differ(
+    ann: Clone, bob: Clone, hub: Hub
+) -> None:
     plant(hub, f"claimed until {instant(-30)} by zoe@far:/src", ago=7200)
     assert ask(ann, "claim", "build")[0] == 1
     plant(hub, f"claimed until {instant(-70)} by zoe@far:/src", ago=7200)
@@ -105,8 +112,12 @@ def test_a_lease_ends_by_itself_a_minute_late_since_clocks_differ(ann: Clone, bo
     assert ask(bob, "claim", "build")[0] == 1
 
 
-@pytest.mark.parametrize("subject", ["claimed until tomorrow by zoe", "claimed until 9999-01-01T00:00:00Z by zoe", "x"])
-def test_a_claim_that_is_not_understood_holds_for_seven_days(subject: str, hub: Hub, ann: Clone) -> None:
+@pytest.mark.parametrize(
+    "subject", ["claimed until tomorrow by zoe", "claimed until 9999-01-01T00:00:00Z by zoe", "x"]
+)
+def test_a_claim_that_is_not_understood_holds_for_seven_days(
+    subject: str, hub: Hub, ann: Clone
+) -> None:
     plant(hub, subject, ago=6 * 86400)
     assert ask(ann, "claim", "build")[0] == 1
     plant(hub, subject, ago=8 * 86400)
@@ -129,7 +140,9 @@ def test_the_printed_release_names_the_remote_that_was_asked_for(ann: Clone, hub
 
 
 @pytest.mark.parametrize("seconds", [253_402_300_800, 10**14])
-def test_a_claim_from_a_year_that_no_clock_has_is_shown_and_can_be_released(seconds: int, ann: Clone) -> None:
+def test_a_claim_from_a_year_that_no_clock_has_is_shown_and_can_be_released(
+    seconds: int, ann: Clone
+) -> None:
     plant(ann, "claimed until 9999-12-31T00:00:00Z by bob", ago=int(time.time()) - seconds)
     assert ask(ann, "status")[0] == 0
     assert ask(ann, "claim", "build", "--remote", ".")[0] == 1
@@ -179,13 +192,23 @@ def test_packed_claims_are_seen_too(ann: Clone, tree: GitRepo) -> None:
     assert ask(tree, "claim", "build")[0] == 1
 
 
-def test_a_remote_that_does_not_answer_or_take_it_leaves_nothing_behind(hub: Hub, ann: Clone) -> None:
+def test_a_remote_that_does_not_answer_or_take_it_leaves_nothing_behind(
+    hub: Hub, ann: Clone
+) -> None:
     hub.hook("pre-receive", "echo no claims here >&2; exit 1")
     done = run_here("claim", "build", cwd=ann.path)
-    assert (done.returncode, "does not take claims" in done.stderr, "--remote ." in done.stderr) == (2, True, True)
+    assert (
+        done.returncode,
+        "does not take claims" in done.stderr,
+        "--remote ." in done.stderr,
+    ) == (2, True, True)
     ann.git("remote", "set-url", "origin", str(hub.path.parent / "gone"))
     done = run_here("claim", "build", cwd=ann.path)
-    assert (done.returncode, "gave no answer" in done.stderr, "--remote ." in done.stderr) == (2, True, True)
+    assert (done.returncode, "gave no answer" in done.stderr, "--remote ." in done.stderr) == (
+        2,
+        True,
+        True,
+    )
     assert ann.git("for-each-ref", "refs/checkpoint") == ""
     assert ask(ann, "claim", "build", "--remote", ".")[0] == 0
 

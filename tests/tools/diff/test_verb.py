@@ -22,7 +22,11 @@ def changed(repo: GitRepo) -> GitRepo:
 
 def shown(repo: GitRepo, *words: str) -> list[str]:
     """The lines of the diff that begin with a sign."""
-    return [line for line in run_verb(verb, *words, cwd=repo.path).text.splitlines() if line[:1] in ("+", "-")]
+    return [
+        line
+        for line in run_verb(verb, *words, cwd=repo.path).text.splitlines()
+        if line[:1] in ("+", "-")
+    ]
 
 
 def test_a_change_is_a_line_for_each_value_and_not_a_line_of_json(changed: GitRepo) -> None:
@@ -58,7 +62,9 @@ def test_a_deleted_one_is_shown(changed: GitRepo) -> None:
     assert "-step: two" in ran.text.splitlines()
 
 
-def test_what_is_no_json_is_compared_as_text_without_its_control_characters(changed: GitRepo) -> None:
+def test_what_is_no_json_is_compared_as_text_without_its_control_characters(
+    changed: GitRepo,
+) -> None:
     changed.write(PATH, "<<<<<<< ours\n\x1b[31m\n")
     assert [line for line in shown(changed) if line[0] == "+"] == ["+<<<<<<< ours", "+\\x1b[31m"]
 

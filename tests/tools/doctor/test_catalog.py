@@ -33,17 +33,26 @@ def test_the_checks_of_a_group_are_together() -> None:
 
 def test_a_group_stands_for_its_checks() -> None:
     assert {check.group for check in choose_checks(["drift"])} == {"drift"}
-    assert [check.code for check in choose_checks(["driver/proof", "schema"])] == ["schema", "driver/proof"]
+    assert [check.code for check in choose_checks(["driver/proof", "schema"])] == [
+        "schema",
+        "driver/proof",
+    ]
     assert {check.when for check in choose_checks([])} == {"always"}
     assert choose_checks(["drif", "nothing"]) == []
     assert {check.group for check in choose_checks(["schema"], online=True)} == {"schema", "online"}
 
 
 def test_findings_carry_their_line_and_come_in_the_order_of_the_text() -> None:
-    text = checkpoint_text(skill_state={"merged_prs": [{"number": at} for at in range(51)]}, superseded=[{"step": "x"}])
+    text = checkpoint_text(
+        skill_state={"merged_prs": [{"number": at} for at in range(51)]}, superseded=[{"step": "x"}]
+    )
     summary = summarize_document(check_document(PATH, text.encode(), now=0))
     context = give(make_context(), SkillFacts, summaries=[summary])
     checks = choose_checks(["content/unreviewed", "content/rotation-due"])
     found = locate_all([Finding("x", "note", "x"), *run_checks(checks, context)], {PATH: text}.get)
-    assert [finding.code for finding in found] == ["content/rotation-due", "content/unreviewed", "x"]
+    assert [finding.code for finding in found] == [
+        "content/rotation-due",
+        "content/unreviewed",
+        "x",
+    ]
     assert all(finding.line > 1 and finding.path == PATH for finding in found[:2])

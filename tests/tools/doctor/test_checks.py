@@ -1,4 +1,6 @@
-"""`checkpoint doctor` reads the hooks, tries the driver and, with --online, asks a real server what it runs."""
+"""`checkpoint doctor` reads the hooks, tries the driver and, with --online, asks a real server what
+it runs.
+"""
 
 import json
 import os
@@ -31,7 +33,9 @@ PATH = ".checkpoints/build.checkpoint.json"
 
 @pytest.fixture
 def healthy(repo: GitRepo) -> GitRepo:
-    """An initialised repository with one checkpoint, everything committed in three commits, the first tagged v1.0."""
+    """An initialised repository with one checkpoint, everything committed in three commits, the
+    first tagged v1.0.
+    """
     copy_set_up(repo)
     repo.write("docs/plan.md", "the plan\n")
     repo.write(PATH, checkpoint_text(project_dir=str(repo.path)))
@@ -66,11 +70,20 @@ def ask(repo: GitRepo, server: Server, **answer: object) -> list[tuple[str, str]
 def test_head_itself_is_deployed_by_any_of_its_names(healthy: GitRepo, server: Server) -> None:
     head = healthy.git("rev-parse", "HEAD")
     healthy.git("tag", "1.1")
-    for version in (head, head[:7], head.upper()[:12], "1.1", f"v1.0-2-g{head[:7]}", f"1.1+{head[:9]}"):
+    for version in (
+        head,
+        head[:7],
+        head.upper()[:12],
+        "1.1",
+        f"v1.0-2-g{head[:7]}",
+        f"1.1+{head[:9]}",
+    ):
         assert ask(healthy, server, version=version) == [], version
 
 
-def test_an_older_commit_is_a_warning_with_both_ids_and_the_distance(healthy: GitRepo, server: Server) -> None:
+def test_an_older_commit_is_a_warning_with_both_ids_and_the_distance(
+    healthy: GitRepo, server: Server
+) -> None:
     assert ask(healthy, server, version="1.0") == [("online/behind", "warning")]
     (finding,) = examine(healthy, "--online", "--check", "online")
     assert "2 commits behind HEAD" in finding.message
@@ -82,7 +95,9 @@ def test_an_older_commit_is_a_warning_with_both_ids_and_the_distance(healthy: Gi
 def test_the_first_word_that_this_clone_knows_counts(healthy: GitRepo, server: Server) -> None:
     assert ask(healthy, server, commit="unknown", version="1.0") == [("online/behind", "warning")]
     assert ask(healthy, server, commit=healthy.git("rev-parse", "HEAD"), version="1.0") == []
-    assert ask(healthy, server, commit="unknown", version="9.9") == [("online/elsewhere", "warning")]
+    assert ask(healthy, server, commit="unknown", version="9.9") == [
+        ("online/elsewhere", "warning")
+    ]
 
 
 def test_what_is_not_in_heads_history_is_told(healthy: GitRepo, server: Server) -> None:
@@ -96,7 +111,13 @@ def test_what_is_not_in_heads_history_is_told(healthy: GitRepo, server: Server) 
 
 
 def test_an_answer_without_a_version_is_told(healthy: GitRepo, server: Server) -> None:
-    for answer in ({}, {"status": "ok"}, {"version": 3}, {"version": "$(touch pwned)"}, {"version": "--all"}):
+    for answer in (
+        {},
+        {"status": "ok"},
+        {"version": 3},
+        {"version": "$(touch pwned)"},
+        {"version": "--all"},
+    ):
         assert ask(healthy, server, **answer) == [("online/bad-answer", "warning")], answer
     assert not (healthy.path / "pwned").exists()
 
@@ -105,7 +126,9 @@ def test_an_answer_without_a_version_is_told(healthy: GitRepo, server: Server) -
 def test_trouble_on_the_way_is_a_warning_and_never_fails(healthy: GitRepo, server: Server) -> None:
     server.paths["/api/health"] = redirect("file:///etc/passwd")
     ran = run_verb(doctor, "--online", cwd=healthy.path, env=dict(os.environ))
-    assert [one.code for one in ran.outcome.findings if one.code.startswith("online")] == ["online/bad-answer"]
+    assert [one.code for one in ran.outcome.findings if one.code.startswith("online")] == [
+        "online/bad-answer"
+    ]
     assert ran.outcome.exit_code == 0
     healthy.git("config", "checkpoint.healthUrl", "http://ada:secret@127.0.0.1:1")
     (finding,) = examine(healthy, "--online", "--check", "online")
@@ -124,10 +147,14 @@ def test_without_a_url_a_note_says_how_to_configure_one(healthy: GitRepo) -> Non
 
 
 @pytest.mark.usefixtures("untried_driver")
-def test_no_branch_and_no_variable_names_the_server(healthy: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_branch_and_no_variable_names_the_server(
+    healthy: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving() as server:
         url = server.url
-        healthy.write(PATH, checkpoint_text(health_url=url, healthUrl=url, checkpoint={"healthUrl": url}))
+        healthy.write(
+            PATH, checkpoint_text(health_url=url, healthUrl=url, checkpoint={"healthUrl": url})
+        )
         healthy.write(".checkpoints/doctor.toml", f'healthUrl = "{url}"\n')
         healthy.write(".gitconfig", f"[checkpoint]\n\thealthUrl = {url}\n")
         monkeypatch.setenv("GIT_CONFIG_PARAMETERS", f"'checkpoint.healthurl={url}'")
@@ -145,7 +172,9 @@ def test_nobody_is_asked_without_the_word(healthy: GitRepo, server: Server) -> N
     assert server.requests == []
 
 
-def test_online_adds_its_checks_to_those_that_were_asked_for(healthy: GitRepo, server: Server) -> None:
+def test_online_adds_its_checks_to_those_that_were_asked_for(
+    healthy: GitRepo, server: Server
+) -> None:
     server.paths["/api/health"] = reply(b"{}")
     ran = run_verb(doctor, "--online", "--check", "content", cwd=healthy.path, env=dict(os.environ))
     codes = [code for code in ran.outcome.data["checks"] if not code.startswith("content/")]
@@ -175,7 +204,9 @@ def test_no_network_code_is_loaded_without_the_word(healthy: GitRepo, server: Se
 
 def test_as_a_process_it_shows_nothing_raw_and_no_secret(healthy: GitRepo, server: Server) -> None:
     server.paths["/api/health"] = reply(b"{}", "500 \x1b[2J\x9b31m evil")
-    healthy.git("config", "checkpoint.healthUrl", server.url.replace("http://", "http://ada:secret@"))
+    healthy.git(
+        "config", "checkpoint.healthUrl", server.url.replace("http://", "http://ada:secret@")
+    )
     done = run_checkpoint("doctor", "--online", cwd=healthy.path)
     assert done.returncode == 0
     assert "500" in done.stdout
@@ -194,7 +225,9 @@ def hook_findings(repo: GitRepo) -> list[tuple[str, str, str]]:
     return [(one.code, one.level, one.message) for one in examine(repo, "--check", "hooks")]
 
 
-def test_hooks_that_would_not_run_are_found_and_init_ends_it(healthy: GitRepo, tmp_path: Path) -> None:
+def test_hooks_that_would_not_run_are_found_and_init_ends_it(
+    healthy: GitRepo, tmp_path: Path
+) -> None:
     hook = healthy.path / ".git/hooks/pre-commit"
     installed = hook.read_bytes()
 
@@ -206,11 +239,17 @@ def test_hooks_that_would_not_run_are_found_and_init_ends_it(healthy: GitRepo, t
 
     damages: dict[str, Callable[[], None]] = {
         "pre-commit (with CRLF line ends": lambda: write(installed.replace(b"\n", b"\r\n")),
-        "pre-commit (changed, or of another version)": lambda: write(installed.replace(b"\n)\n", b"\n", 1)),
-        "interpreter is /bin/false, but": lambda: configure("checkpoint.install.python", "/bin/false"),
+        "pre-commit (changed, or of another version)": lambda: write(
+            installed.replace(b"\n)\n", b"\n", 1)
+        ),
+        "interpreter is /bin/false, but": lambda: configure(
+            "checkpoint.install.python", "/bin/false"
+        ),
         "interpreter is gone: /gone": lambda: configure("checkpoint.install.python", "/gone"),
         "interpreter is not configured": lambda: configure("--unset", "checkpoint.install.python"),
-        f"package is gone: {tmp_path}": lambda: configure("checkpoint.install.package", str(tmp_path)),
+        f"package is gone: {tmp_path}": lambda: configure(
+            "checkpoint.install.package", str(tmp_path)
+        ),
         "package is not configured": lambda: configure("--unset", "checkpoint.install.package"),
     }
     wrong: list[tuple[str, object]] = []
@@ -229,9 +268,17 @@ def test_hooks_that_would_not_run_are_found_and_init_ends_it(healthy: GitRepo, t
 
 
 def test_a_python_that_is_gone_is_one_finding_and_init_ends_it(healthy: GitRepo) -> None:
-    for key in ("merge.checkpoint.driver", "merge.checkpoint-base.driver", "checkpoint.install.python"):
+    for key in (
+        "merge.checkpoint.driver",
+        "merge.checkpoint-base.driver",
+        "checkpoint.install.python",
+    ):
         value = healthy.git("config", key)
-        healthy.git("config", key, value.replace(healthy.git("config", "checkpoint.install.python"), "/gone/python"))
+        healthy.git(
+            "config",
+            key,
+            value.replace(healthy.git("config", "checkpoint.install.python"), "/gone/python"),
+        )
     healthy.git("config", "checkpoint.install.python", "/gone/python")
     assert [one.code for one in examine(healthy) if one.level != "note"] == ["driver/broken"]
     init(str(healthy.path), Options(), os.environ)
@@ -262,7 +309,9 @@ def test_a_failed_proof_is_an_error_with_what_was_said() -> None:
     assert len(proven(Proof("same", "same"))) == 1
 
 
-def test_a_driver_is_tried_in_each_run_unless_it_is_known_to_be_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_is_tried_in_each_run_unless_it_is_known_to_be_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     tried = []
 
     def prove_driver(settings: object, env: object) -> Proof:
@@ -273,5 +322,8 @@ def test_a_driver_is_tried_in_each_run_unless_it_is_known_to_be_gone(monkeypatch
     settings = driver_settings.plan_settings("/python", "/lib", driver_settings.Choices())
     for gone in (set(), set(), {"/python"}, {"/lib/driver.py"}):
         installation = Installation(settings, frozenset(gone))
-        assert found(find_failed_proof, give(make_context(), SetupFacts, installation=installation)) == []
+        assert (
+            found(find_failed_proof, give(make_context(), SetupFacts, installation=installation))
+            == []
+        )
     assert tried == [settings, settings]

@@ -13,7 +13,13 @@ from checkpoint_git.protocols.check import run_checks
 from checkpoint_git.tools.doctor import checks
 from checkpoint_git.tools.doctor.catalog import choose_checks
 from checkpoint_git.tools.doctor.checks import DeployedFacts
-from checkpoint_git.tools.doctor.deployed import FIELDS, Claim, Deployed, describe_answer, find_claims
+from checkpoint_git.tools.doctor.deployed import (
+    FIELDS,
+    Claim,
+    Deployed,
+    describe_answer,
+    find_claims,
+)
 from tests.support.contexts import give, make_context
 from tests.support.rows import rows
 
@@ -27,8 +33,12 @@ def found(
 ) -> list[Finding]:
     """What all checks together say of one answer."""
     claim, standing = Claim("version", version, "", (), dirty), Standing(HEAD)._replace(**facts)
-    answer = Deployed(URL, trouble, detail) if trouble else Deployed(URL, claim=claim, standing=standing)
-    return run_checks(choose_checks(["online"]), give(make_context(), DeployedFacts, deployed=answer))
+    answer = (
+        Deployed(URL, trouble, detail) if trouble else Deployed(URL, claim=claim, standing=standing)
+    )
+    return run_checks(
+        choose_checks(["online"]), give(make_context(), DeployedFacts, deployed=answer)
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +99,10 @@ def test_an_answer_without_any_field_says_which_there_could_be() -> None:
 
 
 @given(
-    st.dictionaries(st.sampled_from(FIELDS), st.text(max_size=40) | st.from_regex(r"[\w.+/-]{1,30}", fullmatch=True))
+    st.dictionaries(
+        st.sampled_from(FIELDS),
+        st.text(max_size=40) | st.from_regex(r"[\w.+/-]{1,30}", fullmatch=True),
+    )
 )
 def test_no_word_of_the_servers_reaches_git_as_more_than_a_name(answer: dict[str, str]) -> None:
     for claim in find_claims(answer):
@@ -107,19 +120,56 @@ def test_nothing_is_said_where_head_is_deployed() -> None:
     ("facts", "code", "level", "words"),
     [
         ({"trouble": "not-configured"}, "online/not-configured", "note", "no health URL"),
-        ({"trouble": "bad-url", "detail": "it is a file"}, "online/bad-url", "warning", "it is a file"),
-        ({"trouble": "unreachable", "detail": "refused"}, "online/unreachable", "warning", "api/health: refused"),
-        ({"trouble": "bad-answer", "detail": "it answers 500"}, "online/bad-answer", "warning", "it answers 500"),
-        ({"id": OTHER, "behind": 5}, "online/behind", "warning", "5 commits behind HEAD (aaaaaaaaaaaa)"),
-        ({"id": OTHER, "behind": 1}, "online/behind", "warning", "version 1.2.0 (bbbbbbbbbbbb), is 1 commit behind"),
+        (
+            {"trouble": "bad-url", "detail": "it is a file"},
+            "online/bad-url",
+            "warning",
+            "it is a file",
+        ),
+        (
+            {"trouble": "unreachable", "detail": "refused"},
+            "online/unreachable",
+            "warning",
+            "api/health: refused",
+        ),
+        (
+            {"trouble": "bad-answer", "detail": "it answers 500"},
+            "online/bad-answer",
+            "warning",
+            "it answers 500",
+        ),
+        (
+            {"id": OTHER, "behind": 5},
+            "online/behind",
+            "warning",
+            "5 commits behind HEAD (aaaaaaaaaaaa)",
+        ),
+        (
+            {"id": OTHER, "behind": 1},
+            "online/behind",
+            "warning",
+            "version 1.2.0 (bbbbbbbbbbbb), is 1 commit behind",
+        ),
         ({"id": OTHER, "ahead": 2}, "online/elsewhere", "note", "2 commits ahead of HEAD"),
-        ({"id": OTHER, "ahead": 2, "behind": 3}, "online/elsewhere", "warning", "2 commits ahead, 3 behind"),
+        (
+            {"id": OTHER, "ahead": 2, "behind": 3},
+            "online/elsewhere",
+            "warning",
+            "2 commits ahead, 3 behind",
+        ),
         ({"id": ""}, "online/elsewhere", "warning", "is not a commit or tag of this clone"),
         ({"ambiguous": True}, "online/elsewhere", "warning", "several commits"),
-        ({"id": HEAD, "dirty": True}, "online/elsewhere", "warning", "built with uncommitted changes"),
+        (
+            {"id": HEAD, "dirty": True},
+            "online/elsewhere",
+            "warning",
+            "built with uncommitted changes",
+        ),
     ],
 )
-def test_each_standing_is_told_once_with_what_to_do(facts: dict[str, Any], code: str, level: str, words: str) -> None:
+def test_each_standing_is_told_once_with_what_to_do(
+    facts: dict[str, Any], code: str, level: str, words: str
+) -> None:
     (finding,) = found(**facts)
     assert (finding.code, finding.level) == (code, level)
     assert words in finding.message

@@ -86,9 +86,12 @@ def test_a_driver_that_never_ends_is_ended_with_all_that_it_started(tmp_path: Pa
 def test_who_ends_the_proof_ends_all_of_it(tmp_path: Path, number: signal.Signals) -> None:
     mark, folder = tmp_path / "pid", tmp_path / "temporary"
     folder.mkdir()
-    settings = {DRIVER: f"sleep 600 & echo $! > '{mark}.new'; mv '{mark}.new' '{mark}'; wait; true %A"}
+    settings = {
+        DRIVER: f"sleep 600 & echo $! > '{mark}.new'; mv '{mark}.new' '{mark}'; wait; true %A"
+    }
     script = (
-        "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL);"  # nohup, or a shell's &, may have run this suite
+        # nohup, or a shell's &, may have run this suite
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL);"
         "signal.signal(signal.SIGINT, signal.default_int_handler);"
         f"from checkpoint_git.tools.doctor.driver_trial import prove_driver; prove_driver({settings!r}, seconds=60)"
     )
@@ -124,7 +127,9 @@ def _wait_for_the_end_of(pid: int) -> None:
 def configured(**changes: str) -> dict[str, str]:
     """What init configures, with some commands replaced: driver, base."""
     keys = {"driver": DRIVER, "base": BASE_DRIVER}
-    return plan_settings(sys.executable, PACKAGE, Choices()) | {keys[name]: text for name, text in changes.items()}
+    return plan_settings(sys.executable, PACKAGE, Choices()) | {
+        keys[name]: text for name, text in changes.items()
+    }
 
 
 @rows("command", ["false", "true", "cp %B %A", "echo nonsense > %A", "no-such-program %A"])
@@ -137,7 +142,9 @@ def test_a_driver_for_bases_that_does_wrong_is_found_in_a_criss_cross_merge(comm
 
 
 def test_without_a_driver_for_bases_nothing_is_said_of_it() -> None:
-    settings = {key: value for key, value in configured().items() if key not in (RECURSIVE, BASE_DRIVER)}
+    settings = {
+        key: value for key, value in configured().items() if key not in (RECURSIVE, BASE_DRIVER)
+    }
     assert prove_driver(settings).holds
 
 
@@ -150,7 +157,9 @@ def test_a_temporary_folder_that_cannot_be_used_says_nothing_about_the_driver(
     assert "TMPDIR" in str(raised.value.hint)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no device that is always full"
+)
 def test_a_full_disk_says_nothing_about_the_driver() -> None:
     with open_trial(os.environ, {}) as trial:
         (Path(trial.folder) / "room").symlink_to("/dev/full")
@@ -158,7 +167,9 @@ def test_a_full_disk_says_nothing_about_the_driver() -> None:
             check_room(trial)
 
 
-def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     prove_driver(configured())
     prove_driver({"merge.checkpoint.driver": "sleep 60"}, seconds=0.3)
@@ -187,7 +198,9 @@ def test_a_program_that_only_the_users_path_knows_does_not_count(
     assert "did not run" in prove_driver({"merge.checkpoint.driver": "my-driver %A"}).clean
 
 
-def test_the_repository_of_a_running_hook_is_left_alone(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_repository_of_a_running_hook_is_left_alone(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     head = repo.commit()
     monkeypatch.setenv("GIT_DIR", str(repo.path / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(repo.path / ".git" / "index"))

@@ -74,7 +74,9 @@ def test_a_session_that_works_for_one_skill_mends_its_own_alone(project: GitRepo
         ("--fix=drift/nothing", "unknown check"),
     ],
 )
-def test_a_word_that_names_no_mend_is_refused_before_anything_is_read(project: GitRepo, word: str, says: str) -> None:
+def test_a_word_that_names_no_mend_is_refused_before_anything_is_read(
+    project: GitRepo, word: str, says: str
+) -> None:
     with pytest.raises(CheckpointError) as raised:
         examine(project.path, word)
     assert says in raised.value.message
@@ -88,7 +90,9 @@ def test_nothing_to_mend_is_said_and_leaves_no_backup(project: GitRepo) -> None:
     assert len(list((project.path / ".git/checkpoint/backups").iterdir())) == 1
 
 
-def test_what_a_killed_set_up_left_is_cleared_though_there_is_nothing_to_mend(project: GitRepo) -> None:
+def test_what_a_killed_set_up_left_is_cleared_though_there_is_nothing_to_mend(
+    project: GitRepo,
+) -> None:
     examine(project.path, "--fix")
     (project.path / ".claude").mkdir()
     (project.path / ".git" / JOURNAL).write_text("+.claude")
@@ -98,7 +102,9 @@ def test_what_a_killed_set_up_left_is_cleared_though_there_is_nothing_to_mend(pr
 
 
 def test_a_finding_that_is_suppressed_is_not_mended(project: GitRepo) -> None:
-    entry = '[[suppress]]\ncode = "json/byte-order-mark"\npath = "*ship*"\nreason = "an old editor"\n'
+    entry = (
+        '[[suppress]]\ncode = "json/byte-order-mark"\npath = "*ship*"\nreason = "an old editor"\n'
+    )
     project.write(".checkpoints/doctor.toml", entry)
     ran = examine(project.path, "--fix")
     assert mended(ran) == [BUILD]
@@ -118,7 +124,9 @@ def test_what_somebody_else_wrote_between_plan_and_lock_is_left_alone(project: G
 
 
 def test_a_mend_that_would_bring_an_error_is_not_made(project: GitRepo) -> None:
-    value = json.loads(text(project.path, next_actions=["Merge #12", "Merge #13"], status="in_progress"))
+    value = json.loads(
+        text(project.path, next_actions=["Merge #12", "Merge #13"], status="in_progress")
+    )
     project.write(BUILD, json.dumps(value))
     project.commit("search (#12)\n\nCloses #13", hooks=False)
     assert mended(examine(project.path, "--fix", "build")) == [BUILD]
@@ -147,14 +155,29 @@ def test_hooks_that_never_run_are_mended_where_they_are_ours(project: GitRepo) -
     hooks = project.path / ".git/hooks"
     ours = (hooks / "pre-commit").read_bytes()
     (hooks / "pre-commit").write_bytes(ours.replace(b"#!/bin/sh\n", b"#!/bin/sh\nexit 0\n"))
-    (hooks / "pre-push").write_bytes((hooks / "pre-push").read_bytes().replace(b"#!/bin/sh", b"#!/gone/sh"))
+    (hooks / "pre-push").write_bytes(
+        (hooks / "pre-push").read_bytes().replace(b"#!/bin/sh", b"#!/gone/sh")
+    )
     (hooks / "post-merge").chmod(0o644)
-    theirs = (hooks / "post-commit").read_bytes().replace(b"#!/bin/sh", b"#!/gone/sh") + b"npm test\n"
+    theirs = (hooks / "post-commit").read_bytes().replace(
+        b"#!/bin/sh", b"#!/gone/sh"
+    ) + b"npm test\n"
     (hooks / "post-commit").write_bytes(theirs)
-    (told,) = [one for one in examine(project.path).outcome.findings if one.code == "hooks/unreachable"]
-    for name in ("pre-commit (a line above ours", "pre-push (its first", "post-merge (not", "post-commit (its first"):
+    (told,) = [
+        one for one in examine(project.path).outcome.findings if one.code == "hooks/unreachable"
+    ]
+    for name in (
+        "pre-commit (a line above ours",
+        "pre-push (its first",
+        "post-merge (not",
+        "post-commit (its first",
+    ):
         assert name in told.message
-    (left,) = [one for one in examine(project.path, "--fix").outcome.findings if one.code == "hooks/unreachable"]
+    (left,) = [
+        one
+        for one in examine(project.path, "--fix").outcome.findings
+        if one.code == "hooks/unreachable"
+    ]
     assert "1 of our hooks" in left.message
     assert (hooks / "post-commit").read_bytes() == theirs
     assert (hooks / "pre-commit").read_bytes() == ours + b"exit 0\n"
@@ -193,7 +216,9 @@ def test_a_monorepos_renamed_file_is_named_from_its_own_root(project: GitRepo) -
     project.git("mv", "one/src/old.py", "one/src/new.py")
     project.commit("move", hooks=False)
     assert mended(examine(project.path / "one", "--fix")) == [f"one/{BUILD}"]
-    assert json.loads(project.read(f"one/{BUILD}"))["context_primer"]["generated_files"] == ["src/new.py"]
+    assert json.loads(project.read(f"one/{BUILD}"))["context_primer"]["generated_files"] == [
+        "src/new.py"
+    ]
 
 
 def test_settings_that_cannot_be_read_are_a_finding_with_its_place(project: GitRepo) -> None:
@@ -201,7 +226,11 @@ def test_settings_that_cannot_be_read_are_a_finding_with_its_place(project: GitR
     cases = [b"\xff\xfe", b"#" * 70_000, b'[[suppress]]\ncode = "drift"\n']
     for data in cases:
         path.write_bytes(data)
-        found = [one for one in examine(project.path).outcome.findings if one.code == "doctor/bad-settings"]
+        found = [
+            one
+            for one in examine(project.path).outcome.findings
+            if one.code == "doctor/bad-settings"
+        ]
         assert [one.path for one in found] == [".checkpoints/doctor.toml"], data[:20]
     path.unlink()
     path.symlink_to("/etc/passwd")

@@ -1,4 +1,6 @@
-"""The doctor's settings: what may be silenced, what never, and what is wrong with the settings themselves."""
+"""The doctor's settings: what may be silenced, what never, and what is wrong with the settings
+themselves.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,11 +8,24 @@ from hypothesis import strategies as st
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.tools.doctor.catalog import is_code
-from checkpoint_git.tools.doctor.settings import Settings, find_unused, read_settings_text, split_findings
+from checkpoint_git.tools.doctor.settings import (
+    Settings,
+    find_unused,
+    read_settings_text,
+    split_findings,
+)
 from tests.support.rows import rows
 
 PATH = ".checkpoints/doctor.toml"
-FOUND = Finding("drift/file-missing", "warning", "a/b.ts is missing", ".checkpoints/x.checkpoint.json", "/a/0", 3, 1)
+FOUND = Finding(
+    "drift/file-missing",
+    "warning",
+    "a/b.ts is missing",
+    ".checkpoints/x.checkpoint.json",
+    "/a/0",
+    3,
+    1,
+)
 START = read_instant("2026-06-30T00:00:00Z")
 assert START is not None
 JUNE_30 = START[0]
@@ -103,7 +118,11 @@ def test_an_error_of_the_installation_may_be_silenced() -> None:
         ("\n\n[tresholds]\n", 3, 'unknown key "tresholds": did you mean thresholds?'),
         ("thresholds = 3\n", 1, "thresholds must be an object, and is 3"),
         ("[thresholds]\n\nin_progress_dayz = 3\n", 3, "in_progress_dayz"),
-        ("[thresholds]\nblocked_days = 0\n", 2, "thresholds.blocked_days is 0, and cannot be below 1"),
+        (
+            "[thresholds]\nblocked_days = 0\n",
+            2,
+            "thresholds.blocked_days is 0, and cannot be below 1",
+        ),
         ("[thresholds]\nblocked_days = true\n", 2, "whole number"),
         ("suppress = 3\n", 1, "suppress must be a list, and is 3"),
         ("suppress = [3]\n", 1, "suppress.0 must be an object"),
@@ -116,9 +135,16 @@ def test_an_error_of_the_installation_may_be_silenced() -> None:
         ('[[suppress]]\ncode = 3\nreason = "x"\n', 1, "suppress.0.code must be a text, and is 3"),
     ],
 )
-def test_what_is_wrong_with_the_settings_is_told_with_its_line(text: str, line: int, says: str) -> None:
+def test_what_is_wrong_with_the_settings_is_told_with_its_line(
+    text: str, line: int, says: str
+) -> None:
     (finding,) = read(text).findings
-    assert (finding.code, finding.level, finding.path, finding.line) == ("doctor/bad-settings", "warning", PATH, line)
+    assert (finding.code, finding.level, finding.path, finding.line) == (
+        "doctor/bad-settings",
+        "warning",
+        PATH,
+        line,
+    )
     assert says in finding.message
 
 
@@ -149,8 +175,17 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 
 
 def test_what_a_check_or_a_room_says_may_be_named_and_nothing_else() -> None:
-    known = ("drift", "drift/file-missing", "online/behind", "workflow/stale", "skill/row-id-twice", "merge/", "schema")
+    known = (
+        "drift",
+        "drift/file-missing",
+        "online/behind",
+        "workflow/stale",
+        "skill/row-id-twice",
+        "merge/",
+        "schema",
+    )
     assert all(is_code(code) for code in known)
     assert not any(
-        is_code(code) for code in ("drift/nothing", "drif", "nothing/at-all", "skill/nothing", "sync/conflict")
+        is_code(code)
+        for code in ("drift/nothing", "drif", "nothing/at-all", "skill/nothing", "sync/conflict")
     )

@@ -28,7 +28,9 @@ def examine(repo: GitRepo, *words: str, cwd: Path | None = None, now: str = NOON
 
 def found(repo: GitRepo, *words: str, now: str = NOON) -> list[tuple[str, str, str]]:
     """(level, code, where) of every finding, in order."""
-    return [(one.level, one.code, one.where) for one in examine(repo, *words, now=now).outcome.findings]
+    return [
+        (one.level, one.code, one.where) for one in examine(repo, *words, now=now).outcome.findings
+    ]
 
 
 def write(repo: GitRepo, **changes: object) -> None:
@@ -75,8 +77,21 @@ def test_every_planted_drift_is_reported_and_nothing_else(healthy: GitRepo) -> N
             "key_decisions": [],
             "generated_files": ["docs/plan.md", "old.txt", "gone.txt (new)", "no.txt"],
         },
-        next_actions=["Write the API", "Merge #12", "After #12 lands, tell Ada", "Merge #99", "Follow up on #12"],
-        blockers=[{"id": "b", "description": "waits", "needs": "code_fix", "proposed_resolution": "Lands with #13"}],
+        next_actions=[
+            "Write the API",
+            "Merge #12",
+            "After #12 lands, tell Ada",
+            "Merge #99",
+            "Follow up on #12",
+        ],
+        blockers=[
+            {
+                "id": "b",
+                "description": "waits",
+                "needs": "code_fix",
+                "proposed_resolution": "Lands with #13",
+            }
+        ],
         superseded=[{"step": "x"}],
     )
     repo.commit("checkpoint", hooks=False)
@@ -116,7 +131,9 @@ def test_one_skill_or_one_check_can_be_asked_for(healthy: GitRepo) -> None:
     write(healthy, verified_for_sha="deadbeef", superseded=[{}])
     healthy.write(".checkpoints/ship.checkpoint.json", "{")
     assert {finding.path for finding in examine(healthy, "build").outcome.findings} == {PATH}
-    assert found(healthy, "--check", "content") == [("warning", "content/unreviewed", "/superseded")]
+    assert found(healthy, "--check", "content") == [
+        ("warning", "content/unreviewed", "/superseded")
+    ]
     assert found(healthy, "--check", "drift/commit-unknown") == [
         ("warning", "drift/commit-unknown", "/verified_for_sha")
     ]
@@ -130,11 +147,15 @@ def test_one_skill_or_one_check_can_be_asked_for(healthy: GitRepo) -> None:
 
 def test_the_list_shows_every_check_and_runs_none(repo: GitRepo) -> None:
     ran = examine(repo, "--list")
-    assert [row["code"] for row in ran.outcome.data["checks"]] == [check.code for check in list_checks()]
+    assert [row["code"] for row in ran.outcome.data["checks"]] == [
+        check.code for check in list_checks()
+    ]
     assert all(check.code in ran.text for check in list_checks())
 
 
-def test_the_list_explains_the_code_of_any_command_and_names_those_about_the_same(repo: GitRepo) -> None:
+def test_the_list_explains_the_code_of_any_command_and_names_those_about_the_same(
+    repo: GitRepo,
+) -> None:
     ran = examine(repo, "--list", "--check", "resume/open-rows", "--check", "sync/")
     rows = {row["code"]: row for row in ran.outcome.data["checks"]}
     assert rows["resume/open-rows"]["level"] == "warning"
@@ -152,7 +173,9 @@ def test_a_project_without_checkpoints_folder_is_told_what_to_do(repo: GitRepo) 
     assert "checkpoint init" in str(raised.value.hint)
 
 
-def test_a_clone_without_installation_gets_one_clear_finding(healthy: GitRepo, tmp_path: Path) -> None:
+def test_a_clone_without_installation_gets_one_clear_finding(
+    healthy: GitRepo, tmp_path: Path
+) -> None:
     healthy.git("clone", "-q", str(healthy.path), str(tmp_path / "clone"))
     clone = GitRepo(tmp_path / "clone")
     assert found(clone) == [("warning", "install/missing", "")]
@@ -206,7 +229,13 @@ def test_a_project_in_a_monorepo_is_looked_at_from_its_own_root(healthy: GitRepo
 
 def test_what_git_ignores_or_has_elsewhere_is_only_a_note(healthy: GitRepo, tmp_path: Path) -> None:
     healthy.write(".gitignore", "dist/\n")
-    primer = {"generated_files": ["dist/index.html", str(tmp_path / "plan.md"), "Everything that was deployed"]}
+    primer = {
+        "generated_files": [
+            "dist/index.html",
+            str(tmp_path / "plan.md"),
+            "Everything that was deployed",
+        ]
+    }
     write(healthy, context_primer=primer)
     assert found(healthy) == [
         ("note", "drift/file-missing", "/context_primer/generated_files/0"),
@@ -268,7 +297,9 @@ def test_an_unresolved_merge_is_an_error_until_it_is_resolved(healthy: GitRepo) 
 
 
 def only(repo: GitRepo, *checks: str) -> list[Finding]:
-    words = [word for check in checks or ("driver", "hooks", "install") for word in ("--check", check)]
+    words = [
+        word for check in checks or ("driver", "hooks", "install") for word in ("--check", check)
+    ]
     return list(examine(repo, *words).outcome.findings)
 
 
@@ -276,13 +307,17 @@ def test_a_driver_whose_interpreter_is_gone_is_an_error(initialised: GitRepo) ->
     command = initialised.git("config", "merge.checkpoint.driver")
     python = initialised.git("config", "checkpoint.install.python")
     initialised.git("config", "merge.checkpoint.driver", command.replace(python, "/gone/python"))
-    assert [(one.level, one.code) for one in only(initialised, "driver")] == [("error", "driver/broken")]
+    assert [(one.level, one.code) for one in only(initialised, "driver")] == [
+        ("error", "driver/broken")
+    ]
     assert "/gone/python" in only(initialised, "driver/broken")[0].message
 
 
 def test_a_driver_that_starts_but_does_wrong_fails_the_proof(initialised: GitRepo) -> None:
     command = initialised.git("config", "merge.checkpoint.driver")
-    initialised.git("config", "merge.checkpoint.driver", command.replace(" %O %A %B ", " %A %O %B "))
+    initialised.git(
+        "config", "merge.checkpoint.driver", command.replace(" %O %A %B ", " %A %O %B ")
+    )
     assert {one.code for one in only(initialised, "driver")} == {"driver/proof"}
 
 
@@ -295,7 +330,9 @@ def test_anothers_command_under_our_name_is_told_and_tried(initialised: GitRepo)
     ]
 
 
-@pytest.mark.parametrize("line", ["*.json merge=union", "*.json -merge", "*.json merge=unheard-of", "*.json binary"])
+@pytest.mark.parametrize(
+    "line", ["*.json merge=union", "*.json -merge", "*.json merge=unheard-of", "*.json binary"]
+)
 @pytest.mark.parametrize("file", [".gitattributes", ".checkpoints/.gitattributes"])
 def test_a_committed_attribute_that_gives_checkpoints_to_something_else_in_other_clones(
     initialised: GitRepo, file: str, line: str
@@ -363,7 +400,9 @@ def test_the_commands_answer_in_text_and_json(healthy: GitRepo) -> None:
     write(healthy, updated_at="2027-03-02T09:30:00Z", next_actions=["Merge #12"])
     healthy.commit("\x1b[2Jsearch\x1b]0;x\x07 (#12)", hooks=False)
     for words, command in ((["doctor"], "checkpoint"), ([], "checkpoint-doctor")):
-        ran = run_checkpoint(*words, "--check", "drift/action-shipped", cwd=healthy.path, command=command)
+        ran = run_checkpoint(
+            *words, "--check", "drift/action-shipped", cwd=healthy.path, command=command
+        )
         assert ran.returncode == 0, ran.stderr
         assert "drift/action-shipped" in ran.stdout
         assert "\x1b" not in ran.stdout
@@ -388,7 +427,9 @@ def test_real_files_are_examined_without_trouble(healthy: GitRepo) -> None:
     for path in paths:
         healthy.write(f".checkpoints/{path.name.replace('__', '-')}", path.read_bytes())
     ran = examine(healthy, "--check", "drift", "--check", "content")
-    assert {finding.code for finding in ran.outcome.findings} <= {check.code for check in choose_checks([])}
+    assert {finding.code for finding in ran.outcome.findings} <= {
+        check.code for check in choose_checks([])
+    }
     assert len({finding.path for finding in ran.outcome.findings}) > len(paths) // 2
 
 
@@ -409,7 +450,9 @@ def test_files_that_are_not_read_for_their_names_are_noted(healthy: GitRepo) -> 
 
 
 def test_folders_that_were_not_looked_at_are_named_and_all_looks_at_them(healthy: GitRepo) -> None:
-    healthy.write("pkg/a/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api", status="almost"))
+    healthy.write(
+        "pkg/a/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api", status="almost")
+    )
     ran = examine(healthy)
     assert ran.outcome.data["not_looked_at"] == ["pkg/a"]
     assert "checkpoint doctor --all" in lines_of(ran.outcome.summary[-1])[0]
@@ -435,7 +478,14 @@ def test_all_fixes_in_every_folder(healthy: GitRepo) -> None:
     healthy.write("pkg/a/.checkpoints/api.checkpoint.json", "\ufeff" + checkpoint_text(skill="api"))
     healthy.write("it's/.checkpoints/api.checkpoint.json", "\ufeff" + checkpoint_text(skill="api"))
     code = "json/byte-order-mark"
-    assert len(examine(healthy, "--all", "--check", code, "--fix", "--dry-run").outcome.data["fix"]["changes"]) == 2
+    assert (
+        len(
+            examine(healthy, "--all", "--check", code, "--fix", "--dry-run").outcome.data["fix"][
+                "changes"
+            ]
+        )
+        == 2
+    )
     ran = examine(healthy, "--all", "--check", code, "--fix")
     assert ran.outcome.findings == []
     assert len(ran.outcome.data["fix"]["fixed"]) == 2

@@ -23,7 +23,9 @@ def text(*runs: Any, **fields: Any) -> str:
 
 @pytest.fixture
 def diverged(repo: GitRepo) -> GitRepo:
-    """Both branches logged a run; left also decided another step; left is checked out, the driver is set up."""
+    """Both branches logged a run; left also decided another step; left is checked out, the driver
+    is set up.
+    """
     copy_built(build_diverged, repo.path)
     return repo
 
@@ -91,8 +93,12 @@ def test_single_files_of_a_merge_can_be_asked_for(diverged: GitRepo) -> None:
     (diverged.path / other).unlink()
     merge(diverged, text(R1, R2, step="sprint-3"))
     for paths in ([PATH], [other], [f"./{other}", PATH]):
-        (found,) = run_verb(audit, "--all", "HEAD", "--", *paths, cwd=diverged.path).outcome.data["merges"]
-        assert [file["path"] for file in found["files"]] == sorted(path.removeprefix("./") for path in paths)
+        (found,) = run_verb(audit, "--all", "HEAD", "--", *paths, cwd=diverged.path).outcome.data[
+            "merges"
+        ]
+        assert [file["path"] for file in found["files"]] == sorted(
+            path.removeprefix("./") for path in paths
+        )
     with pytest.raises(CheckpointError, match="did nothing at readme"):
         run_verb(audit, "--all", "HEAD", "readme", cwd=diverged.path)
 
@@ -123,7 +129,10 @@ def test_a_range_tells_every_merge_of_checkpoints(diverged: GitRepo) -> None:
     diverged.git("checkout", "-q", "left")
     merge(diverged, text(R1, R2, R3, step="sprint-3"), "more")
     ran = run_verb(audit, "--all", "main..left", cwd=diverged.path)
-    assert [found["commit"] for found in ran.outcome.data["merges"]] == [diverged.git("rev-parse", "HEAD"), first]
+    assert [found["commit"] for found in ran.outcome.data["merges"]] == [
+        diverged.git("rev-parse", "HEAD"),
+        first,
+    ]
     assert ran.outcome.exit_code == 1
     assert run_verb(audit, "--all", f"main..{first}", cwd=diverged.path).outcome.exit_code == 0
     ran = run_verb(audit, "--all", "main..main", cwd=diverged.path)
@@ -164,7 +173,9 @@ def test_a_merge_of_unrelated_histories_is_told_without_a_base(diverged: GitRepo
 def test_an_octopus_with_three_changes_of_one_file_is_not_explained(diverged: GitRepo) -> None:
     branch_with(diverged, "third", text(R1, step="x"))
     tree = diverged.git("rev-parse", "left^{tree}")
-    commit = diverged.git("commit-tree", tree, "-p", "left", "-p", "right", "-p", "third", "-m", "octopus")
+    commit = diverged.git(
+        "commit-tree", tree, "-p", "left", "-p", "right", "-p", "third", "-m", "octopus"
+    )
     ran = run_verb(audit, "--all", commit, cwd=diverged.path)
     assert ran.outcome.exit_code == 0
     assert "more than two parents changed it: not judged" in ran.text
@@ -193,7 +204,16 @@ def test_a_shallow_clone_fails_with_a_hint_and_a_range_says_what_it_cannot_tell(
     diverged: GitRepo, tmp_path: Path
 ) -> None:
     merge(diverged)
-    diverged.git("clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(tmp_path / "clone"))
+    diverged.git(
+        "clone",
+        "-q",
+        "--depth",
+        "1",
+        "--branch",
+        "left",
+        f"file://{diverged.path}",
+        str(tmp_path / "clone"),
+    )
     with pytest.raises(CheckpointError) as caught:
         run_verb(audit, "--all", cwd=tmp_path / "clone")
     assert "--unshallow" in str(caught.value.hint)

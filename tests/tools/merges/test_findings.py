@@ -19,7 +19,14 @@ from checkpoint_git.tools.merges.findings import (
 
 MADE = Event("4f1c2ab90d3e" + "0" * 28, ("main", "topic"), "Merge\nit")
 FORESEEN = Event("", ("origin/main", "topic"))
-HIT = Hit("lost", ".checkpoints/build.checkpoint.json", "/blockers", "blockers[b1]", "blockers[b1]: gone", "second")
+HIT = Hit(
+    "lost",
+    ".checkpoints/build.checkpoint.json",
+    "/blockers",
+    "blockers[b1]",
+    "blockers[b1]: gone",
+    "second",
+)
 
 
 def findings_of(event: Event, hits: list[Hit]) -> list[Finding]:
@@ -30,7 +37,10 @@ def findings_of(event: Event, hits: list[Hit]) -> list[Finding]:
 
 def test_what_is_foreseen_and_what_was_made_is_said_in_its_own_tense() -> None:
     (foreseen,) = findings_of(FORESEEN, [HIT])
-    assert foreseen.message == "a text merge of topic into origin/main loses an entry: blockers[b1]: gone"
+    assert (
+        foreseen.message
+        == "a text merge of topic into origin/main loses an entry: blockers[b1]: gone"
+    )
     (made,) = findings_of(MADE, [HIT._replace(line=7)])
     assert made.message.startswith("merge 4f1c2ab90d3e of main and topic (")
     assert made.message.endswith("lost an entry: blockers[b1]: gone")

@@ -1,4 +1,6 @@
-"""What a merge did, told from its four versions: every verdict on small cases, then laws over generated histories."""
+"""What a merge did, told from its four versions: every verdict on small cases, then laws over
+generated histories.
+"""
 
 import copy
 import json
@@ -28,7 +30,9 @@ R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in 
 
 def tell(base: Any, first: Any, second: Any, result: Any) -> Told:
     """(verdict, name, side) of every entry."""
-    found = judge_texts(json.dumps(base), json.dumps(first), json.dumps(second), json.dumps(result), SCHEMA)
+    found = judge_texts(
+        json.dumps(base), json.dumps(first), json.dumps(second), json.dumps(result), SCHEMA
+    )
     return [(entry.verdict, entry.name, entry.side) for entry in found.entries]
 
 
@@ -83,12 +87,16 @@ def test_a_value_is_taken_decided_lost_or_edited(
         ),
     ],
 )
-def test_absence_is_a_value(base: Value, first: Value, second: Value, result: Value, told: Told) -> None:
+def test_absence_is_a_value(
+    base: Value, first: Value, second: Value, result: Value, told: Told
+) -> None:
     assert tell(base, first, second, result) == told
 
 
 def test_what_both_parents_agree_on_is_only_counted() -> None:
-    found = judge_texts('{"a": 1, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', SCHEMA)
+    found = judge_texts(
+        '{"a": 1, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', SCHEMA
+    )
     assert (found.entries, found.agreed) == ((), 1)
 
 
@@ -99,7 +107,9 @@ def test_a_rule_that_replaces_a_value_excuses_its_absence() -> None:
     assert tell(base, first, second, first) == [("lost", "updated_at", "second")]
 
 
-@pytest.mark.parametrize(("total", "verdict"), [(1.75, "combined"), (1.5, "lost"), (1.25, "lost"), (9, "edited")])
+@pytest.mark.parametrize(
+    ("total", "verdict"), [(1.75, "combined"), (1.5, "lost"), (1.25, "lost"), (9, "edited")]
+)
 def test_costs_must_have_been_added_up(total: float, verdict: str) -> None:
     versions = ({"cost": {"total_usd": value}} for value in (1.0, 1.5, 1.25, total))
     assert [told[0] for told in tell(*versions)] == [verdict]
@@ -127,12 +137,18 @@ def test_a_head_of_two_states_is_a_blend() -> None:
 
 def test_a_head_that_a_newer_one_replaced_and_that_is_kept_is_not_gone() -> None:
     early, middle, late = (f"2026-03-0{day}T00:00:00Z" for day in (1, 2, 3))
-    base, older = {**head("s0", "A"), "updated_at": early}, {**head("s1", "B"), "updated_at": middle}
+    base, older = (
+        {**head("s0", "A"), "updated_at": early},
+        {**head("s1", "B"), "updated_at": middle},
+    )
     newer = {**head("s2", "C"), "updated_at": late}
     told = tell(base, newer, older, {**newer, "superseded": [older]})
     assert {verdict for verdict, _, _ in told} <= set(TAKEN)
     told = tell(base, newer, older, older)
-    assert [verdict for verdict, name, _ in told if name in ("step", "progress_summary")] == ["decided", "decided"]
+    assert [verdict for verdict, name, _ in told if name in ("step", "progress_summary")] == [
+        "decided",
+        "decided",
+    ]
 
 
 def state(run: Any, passes: int) -> Value:
@@ -149,7 +165,9 @@ def test_the_latest_run_comes_whole_from_the_newer_side() -> None:
 def test_a_run_made_of_two_runs_is_a_blend() -> None:
     second = {"at": "2026-03-03T00:00:00Z", "verdict": "FAIL", "notes": "three tests"}
     mixed = {"at": R2["at"], "verdict": "FAIL", "notes": "three tests"}
-    assert "mixed-up" in {told[0] for told in tell(state(R1, 1), state(R2, 1), state(second, 1), state(mixed, 1))}
+    assert "mixed-up" in {
+        told[0] for told in tell(state(R1, 1), state(R2, 1), state(second, 1), state(mixed, 1))
+    }
 
 
 # lists
@@ -166,14 +184,21 @@ def test_an_entry_of_a_log_that_is_in_neither_place_is_lost() -> None:
 
 
 def test_an_entry_that_both_parents_had_is_lost_too() -> None:
-    assert [told[0] for told in tell(history(R1, R2), history(R1, R2), history(R1, R2, R3), history(R2, R3))] == [
+    assert [
+        told[0]
+        for told in tell(history(R1, R2), history(R1, R2), history(R1, R2, R3), history(R2, R3))
+    ] == [
         "second",
         "lost",
     ]
 
 
 def rows(**statuses: str) -> Value:
-    return {"progress_table": [{"id": row, "label": f"The row {row} 1", "status": statuses[row]} for row in statuses]}
+    return {
+        "progress_table": [
+            {"id": row, "label": f"The row {row} 1", "status": statuses[row]} for row in statuses
+        ]
+    }
 
 
 def test_rows_are_followed_by_their_id() -> None:
@@ -225,18 +250,30 @@ def test_one_id_for_two_records_is_a_decision_and_a_mixture_a_blend() -> None:
 
 def test_a_blocker_that_comes_back_is_resurrected() -> None:
     blockers = {"blockers": [{"id": "b", "description": "one"}]}
-    assert tell(blockers, {"blockers": []}, blockers, blockers) == [("resurrected", "blockers[b]", "first")]
+    assert tell(blockers, {"blockers": []}, blockers, blockers) == [
+        ("resurrected", "blockers[b]", "first")
+    ]
 
 
 def test_a_full_list_may_cut_its_oldest_entries_but_no_newer_ones() -> None:
     def done(*days: int) -> Value:
-        return {"recently_done": [{"text": f"action {day}", "at": f"2026-03-{day:02}T00:00:00Z"} for day in days]}
+        return {
+            "recently_done": [
+                {"text": f"action {day}", "at": f"2026-03-{day:02}T00:00:00Z"} for day in days
+            ]
+        }
 
-    base, first, second = done(*range(12, 2, -1)), done(*range(14, 4, -1)), done(20, *range(12, 3, -1))
+    base, first, second = (
+        done(*range(12, 2, -1)),
+        done(*range(14, 4, -1)),
+        done(20, *range(12, 3, -1)),
+    )
     kept = done(20, *range(14, 5, -1))
     assert {told[0] for told in tell(base, first, second, kept)} <= set(TAKEN)
     told = tell(base, first, second, done(*range(14, 4, -1)))
-    assert [name for verdict, name, _ in told if verdict == "lost"] == ["recently_done[action 20 2026-03-20T00:00:00Z]"]
+    assert [name for verdict, name, _ in told if verdict == "lost"] == [
+        "recently_done[action 20 2026-03-20T00:00:00Z]"
+    ]
 
 
 def primer(*decisions: str) -> Value:
@@ -252,16 +289,28 @@ def test_two_sentences_that_a_person_joined_are_not_lost() -> None:
 def test_an_action_that_was_done_in_the_merge_is_found_where_it_went() -> None:
     action = "Write the release notes"
     base = {"next_actions": [action, "Ship"], "recently_done": []}
-    done = {"next_actions": ["Ship"], "recently_done": [{"text": action, "at": "2026-03-03T00:00:00Z"}]}
+    done = {
+        "next_actions": ["Ship"],
+        "recently_done": [{"text": action, "at": "2026-03-03T00:00:00Z"}],
+    }
     assert [verdict for verdict, _, _ in tell(base, base, base, done)] == ["moved", "edited"]
 
 
 def test_a_finished_action_is_back_in_any_form_of_its_record() -> None:
     base = {"next_actions": ["Ship", "Rest"]}
-    for record in ({"text": "Ship"}, {"action": "Ship"}, {"action": {"text": "Ship", "done_when": "true"}}):
-        finished = {"next_actions": ["Rest"], "recently_done": [{"at": "2026-03-03T00:00:00Z", **record}]}
+    for record in (
+        {"text": "Ship"},
+        {"action": "Ship"},
+        {"action": {"text": "Ship", "done_when": "true"}},
+    ):
+        finished = {
+            "next_actions": ["Rest"],
+            "recently_done": [{"at": "2026-03-03T00:00:00Z", **record}],
+        }
         by_hand = {**finished, "next_actions": ["Ship", "Rest"]}
-        assert ("came-back", "next_actions[Ship]") in [told[:2] for told in tell(base, finished, base, by_hand)]
+        assert ("came-back", "next_actions[Ship]") in [
+            told[:2] for told in tell(base, finished, base, by_hand)
+        ]
 
 
 def test_an_order_that_one_side_made_is_lost_where_the_old_one_stands() -> None:
@@ -275,9 +324,12 @@ def test_no_order_is_lost_of_an_action_that_one_side_has_twice() -> None:
     base, first, second = ({"next_actions": list(order)} for order in ("abcd", "abcdcd", "abdcd"))
     by_hand = {"next_actions": list("abcdcdx")}
     assert [verdict for verdict, _, _ in tell(base, first, second, by_hand)] == ["first", "edited"]
-    assert ("lost", "next_actions (order)", "first") in tell(base, {"next_actions": list("bacdcd")}, base, base)
+    assert ("lost", "next_actions (order)", "first") in tell(
+        base, {"next_actions": list("bacdcd")}, base, base
+    )
 
-    first, second = ({"next_actions": list(order)} for order in ("xabdcc", "adbc"))  # both moved: a conflict
+    # both moved: a conflict
+    first, second = ({"next_actions": list(order)} for order in ("xabdcc", "adbc"))
     assert [verdict for verdict, _, _ in tell(base, first, second, first)] == ["first", "first"]
 
 
@@ -331,8 +383,12 @@ def test_the_result_is_compared_with_our_own_merge() -> None:
 
 
 def count_calls(items: int) -> int:
-    """Calls of Python and C functions that it takes to judge a list of equal items, half of which are gone."""
-    versions = ({"list": ["the same text"] * number} for number in (items, items + 5, items - 5, items // 2))
+    """Calls of Python and C functions that it takes to judge a list of equal items, half of which
+    are gone.
+    """
+    versions = (
+        {"list": ["the same text"] * number} for number in (items, items + 5, items - 5, items // 2)
+    )
     base, first, second, result = map(text_of, versions)
     calls = 0
 
@@ -357,7 +413,9 @@ def test_equal_items_are_judged_in_linear_time() -> None:
 # laws
 
 
-def explained_choices(base: str | None, first: str, second: str, narrative: str = "conflict") -> list[Judged]:
+def explained_choices(
+    base: str | None, first: str, second: str, narrative: str = "conflict"
+) -> list[Judged]:
     """Our own merge of two sides, explained with each side of its conflicts chosen."""
     merged = merge_texts(base, first, second, SCHEMA, narrative)
     chosen = [keep_side(merged.text, side) for side in (OURS, THEIRS)]
@@ -382,7 +440,12 @@ def test_our_own_merge_loses_nothing(
     ours: list[Operation], theirs: list[Operation], narrative: str, add_add: bool
 ) -> None:
     first, second = (text_of(apply_operations(start(), side)) for side in (ours, theirs))
-    assert unexpected(explained_choices(None if add_add else text_of(start()), first, second, narrative)) == []
+    assert (
+        unexpected(
+            explained_choices(None if add_add else text_of(start()), first, second, narrative)
+        )
+        == []
+    )
 
 
 @NEEDS_CORPUS
@@ -395,13 +458,21 @@ def test_our_own_merge_of_a_real_pair_loses_nothing(case: Path) -> None:
 
 @given(**both_histories)
 @examples(100)
-def test_the_parents_swapped_swap_nothing_but_their_names(ours: list[Operation], theirs: list[Operation]) -> None:
-    base, first, second = start(), apply_operations(start(), ours), apply_operations(start(), theirs)
+def test_the_parents_swapped_swap_nothing_but_their_names(
+    ours: list[Operation], theirs: list[Operation]
+) -> None:
+    base, first, second = (
+        start(),
+        apply_operations(start(), ours),
+        apply_operations(start(), theirs),
+    )
     result = text_of(first)
     one, other = whole(base, first, second, result), whole(base, second, first, result)
     swapped = {"first": "second", "second": "first"}
     assert {(entry.where, entry.verdict) for entry in one.entries if entry.verdict != "lost"} == {
-        (entry.where, swapped.get(entry.verdict, entry.verdict)) for entry in other.entries if entry.verdict != "lost"
+        (entry.where, swapped.get(entry.verdict, entry.verdict))
+        for entry in other.entries
+        if entry.verdict != "lost"
     }
     lost = [sum(entry.verdict == "lost" for entry in found.entries) for found in (one, other)]
     assert lost[0] == lost[1]
@@ -410,16 +481,26 @@ def test_the_parents_swapped_swap_nothing_but_their_names(ours: list[Operation],
 LISTS = ("progress_table", "next_actions", "blockers", "recently_done")
 
 
-@given(**both_histories, name=st.sampled_from(LISTS), number=st.integers(0, 20), twice=st.booleans())
+@given(
+    **both_histories, name=st.sampled_from(LISTS), number=st.integers(0, 20), twice=st.booleans()
+)
 @examples(200)
 def test_an_item_taken_out_of_or_doubled_in_a_good_result_is_found(
     ours: list[Operation], theirs: list[Operation], name: str, number: int, twice: bool
 ) -> None:
-    base, first, second = start(), apply_operations(start(), ours), apply_operations(start(), theirs)
+    base, first, second = (
+        start(),
+        apply_operations(start(), ours),
+        apply_operations(start(), theirs),
+    )
     merged = merge_texts(text_of(base), text_of(first), text_of(second), SCHEMA)
     result = json.loads(keep_side(merged.text, OURS))
     items = result.get(name, [])
-    if not items or any(f"{where}/".startswith(f"/{name}/") for one in list_conflicts(merged) for where in one.places):
+    if not items or any(
+        f"{where}/".startswith(f"/{name}/")
+        for one in list_conflicts(merged)
+        for where in one.places
+    ):
         return  # of an item in conflict, taking it out may be the other side's choice
     if name == "recently_done" and len(items) >= 10:
         return  # it may have been too much
@@ -432,7 +513,15 @@ def test_an_item_taken_out_of_or_doubled_in_a_good_result_is_found(
     else:
         items.remove(item)
     found = whole(base, first, second, text_of(result))
-    # the copy that the other side removed, of two that a side had, is back: that is no failure, and told below
-    is_back = twice and items.count(item) <= max(side.get(name, []).count(item) for side in (first, second))
+    # the copy that the other side removed, of two that a side had, is back: that is no failure, and
+    # told below
+    is_back = twice and items.count(item) <= max(
+        side.get(name, []).count(item) for side in (first, second)
+    )
     assert found.has_failed or is_back or not (twice or item in first[name] or item in second[name])
-    assert {entry.verdict for entry in found.entries} & {*FAILURES, "resurrected", "limited", "moved"}
+    assert {entry.verdict for entry in found.entries} & {
+        *FAILURES,
+        "resurrected",
+        "limited",
+        "moved",
+    }

@@ -27,7 +27,9 @@ Value = dict[str, Any]
 
 def explained(path: str, base: Value, first: Value, second: Value, result: str | Value) -> Judged:
     text = result if isinstance(result, str) else text_of(result)
-    return judge_texts(text_of(base), text_of(first), text_of(second), text, load_merge_schema(path))
+    return judge_texts(
+        text_of(base), text_of(first), text_of(second), text, load_merge_schema(path)
+    )
 
 
 def check_own_merge(path: str, base: Value, ours: Value, theirs: Value) -> None:
@@ -42,20 +44,30 @@ def check_own_merge(path: str, base: Value, ours: Value, theirs: Value) -> None:
 @examples(60)
 def test_our_own_merge_of_two_phases_fails_nowhere(before: Any, ours: Any, theirs: Any) -> None:
     base = apply_phase_steps(phase("ARCHITECTURE"), before, "b")
-    check_own_merge(PHASE, base, apply_phase_steps(base, ours, "o"), apply_phase_steps(base, theirs, "t"))
+    check_own_merge(
+        PHASE, base, apply_phase_steps(base, ours, "o"), apply_phase_steps(base, theirs, "t")
+    )
 
 
 @given(before=task_steps, ours=task_steps, theirs=task_steps)
 @examples(60)
 def test_our_own_merge_of_two_executions_fails_nowhere(before: Any, ours: Any, theirs: Any) -> None:
     base = apply_task_steps(execution(task("a")), before, "b")
-    check_own_merge(EXECUTION, base, apply_task_steps(base, ours, "o"), apply_task_steps(base, theirs, "t"))
+    check_own_merge(
+        EXECUTION, base, apply_task_steps(base, ours, "o"), apply_task_steps(base, theirs, "t")
+    )
 
 
 def test_a_task_that_only_one_side_added_is_still_lost() -> None:
-    base, ours, theirs = execution(task("a")), execution(task("a"), task("b")), execution(task("a"), task("c"))
+    base, ours, theirs = (
+        execution(task("a")),
+        execution(task("a"), task("b")),
+        execution(task("a"), task("c")),
+    )
     found = explained(EXECUTION, base, ours, theirs, ours)
-    assert [(entry.verdict, entry.name) for entry in found.entries if entry.verdict == "lost"] == [("lost", "tasks[c]")]
+    assert [(entry.verdict, entry.name) for entry in found.entries if entry.verdict == "lost"] == [
+        ("lost", "tasks[c]")
+    ]
 
 
 def test_the_lower_rank_goes_by_the_rules_and_the_higher_one_is_lost() -> None:

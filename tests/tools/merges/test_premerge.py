@@ -1,4 +1,6 @@
-"""checkpoint ci premerge with real remotes: what is pushed, what is refused, and what a stranger cannot do."""
+"""checkpoint ci premerge with real remotes: what is pushed, what is refused, and what a stranger
+cannot do.
+"""
 
 import json
 import os
@@ -28,21 +30,29 @@ def decided(*more: str, **fields: str) -> str:
 
 
 class Forge(NamedTuple):
-    """origin: the bare repository of a forge, with the branches main, topic and clash. clone: a job's clone."""
+    """origin: the bare repository of a forge, with the branches main, topic and clash. clone: a
+    job's clone.
+    """
 
     origin: GitRepo
     clone: GitRepo
 
     def head(self, branch: str = "topic") -> str:
         """What the forge has a branch at; "" for none."""
-        return self.origin.git("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", check=False)
+        return self.origin.git(
+            "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", check=False
+        )
 
-    def premerge(self, *words: str, env: dict[str, str] | None = None, cwd: Path | None = None) -> Ran:
+    def premerge(
+        self, *words: str, env: dict[str, str] | None = None, cwd: Path | None = None
+    ) -> Ran:
         """`checkpoint ci premerge` in the clone, for topic unless the words say otherwise."""
         named = [] if "--head" in words else ["--head", "origin/topic"]
         based = [] if "--base" in words else ["--base", "origin/main"]
         where = cwd or self.clone.path
-        return run_verb(ci, "merge", *based, *named, *words, cwd=where, env={**os.environ, **(env or {})})
+        return run_verb(
+            ci, "merge", *based, *named, *words, cwd=where, env={**os.environ, **(env or {})}
+        )
 
     def hook(self, name: str, script: str) -> None:
         """A hook of the forge."""
@@ -78,7 +88,9 @@ def build_forge(folder: Path) -> None:
 
 
 def decisions(repo: GitRepo, rev: str) -> list[str]:
-    found: list[str] = json.loads(repo.git("cat-file", "blob", f"{rev}:{PATH}"))["context_primer"]["key_decisions"]
+    found: list[str] = json.loads(repo.git("cat-file", "blob", f"{rev}:{PATH}"))["context_primer"][
+        "key_decisions"
+    ]
     return found
 
 
@@ -88,8 +100,15 @@ def decisions(repo: GitRepo, rev: str) -> list[str]:
 def test_the_merge_is_pushed_to_the_pull_requests_branch(forge: Forge) -> None:
     old = forge.head()
     ran = forge.premerge("--push")
-    assert (ran.outcome.code, ran.outcome.data["state"], ran.outcome.data["pushed"]) == (0, "merged", True)
-    assert forge.origin.git("rev-list", "--parents", "-1", "topic").split()[1:] == [old, forge.head("main")]
+    assert (ran.outcome.code, ran.outcome.data["state"], ran.outcome.data["pushed"]) == (
+        0,
+        "merged",
+        True,
+    )
+    assert forge.origin.git("rev-list", "--parents", "-1", "topic").split()[1:] == [
+        old,
+        forge.head("main"),
+    ]
     assert decisions(forge.origin, "topic") == [*DECISIONS, "head's", "main's"]
     assert forge.origin.git("merge-base", "--is-ancestor", old, "topic") == ""
 
@@ -142,8 +161,12 @@ def test_it_works_from_a_bare_clone_and_a_linked_work_tree(forge: Forge, tmp_pat
     forge.origin.git("clone", "-q", "--bare", str(forge.origin.path), str(bare))
     forge.clone.git("worktree", "add", "-q", str(linked), "origin/old")
     first = forge.premerge("--base", "main", "--head", "topic", "--dry-run", cwd=bare)
-    assert first.outcome.data["tree"] == forge.premerge("--dry-run", cwd=linked).outcome.data["tree"]
-    assert forge.premerge("--base", "main", "--head", "topic", "--push", cwd=bare).outcome.data["pushed"]
+    assert (
+        first.outcome.data["tree"] == forge.premerge("--dry-run", cwd=linked).outcome.data["tree"]
+    )
+    assert forge.premerge("--base", "main", "--head", "topic", "--push", cwd=bare).outcome.data[
+        "pushed"
+    ]
 
 
 def test_a_fork_is_pushed_to_by_its_address(forge: Forge, tmp_path: Path) -> None:
@@ -162,14 +185,23 @@ def test_a_detached_head_needs_the_branchs_name(forge: Forge) -> None:
 
 
 def test_a_branch_alone_means_what_the_remote_has_it_at(forge: Forge) -> None:
-    """A job may have checked out anything: here a trial merge of the pull request, in which nothing is left to do."""
+    """A job may have checked out anything: here a trial merge of the pull request, in which nothing
+    is left to do.
+    """
     new = forge.add("topic", "topic", decided("head's", "more"))
     forge.clone.git("checkout", "-q", "--detach", "origin/main")
     ran = run_verb(ci, "merge", "--base=origin/main", "--branch=topic", "--push", cwd=forge.clone.path,
                    env={**os.environ})  # fmt: skip
     assert (ran.outcome.data["pushed"], ran.outcome.data["head"]["commit"]) == (True, new)
     with pytest.raises(CheckpointError, match="has no branch none to fetch"):
-        run_verb(ci, "merge", "--base=origin/main", "--branch=none", cwd=forge.clone.path, env={**os.environ})
+        run_verb(
+            ci,
+            "merge",
+            "--base=origin/main",
+            "--branch=none",
+            cwd=forge.clone.path,
+            env={**os.environ},
+        )
 
 
 @pytest.mark.parametrize("remote", [".", "./"])
@@ -184,10 +216,15 @@ def test_a_forge_can_merge_in_its_own_repository(forge: Forge, remote: str) -> N
 
 def test_the_commit_is_made_by_whom_git_is_configured_with(forge: Forge) -> None:
     forge.premerge("--push")
-    assert forge.origin.git("log", "-1", "--format=%an <%ae> %cn", "topic") == "Ada <ada@example.org> Ada"
+    assert (
+        forge.origin.git("log", "-1", "--format=%an <%ae> %cn", "topic")
+        == "Ada <ada@example.org> Ada"
+    )
 
 
-def test_without_an_identity_there_is_one_to_fall_back_on(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_identity_there_is_one_to_fall_back_on(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"):
         monkeypatch.delenv(f"GIT_{name}")
     forge.premerge("--push")
@@ -208,7 +245,19 @@ def test_a_branchs_name_cannot_command_a_service(forge: Forge) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "..", "a..b", "a b", "a\nb", "\x1b[31m", "a~1", "a:b", "refs/pull/1/head", "refs/heads/", "x.lock"],
+    [
+        "",
+        "..",
+        "a..b",
+        "a b",
+        "a\nb",
+        "\x1b[31m",
+        "a~1",
+        "a:b",
+        "refs/pull/1/head",
+        "refs/heads/",
+        "x.lock",
+    ],
 )
 def test_a_branch_that_cannot_be_one_is_refused(forge: Forge, name: str) -> None:
     with pytest.raises(CheckpointError, match="cannot be a branch") as caught:
@@ -230,10 +279,19 @@ def test_a_remote_that_is_none_is_refused(forge: Forge, remote: str) -> None:
     assert caught.value.message.isprintable()
 
 
-@pytest.mark.parametrize("rev", ["--output=x", "-1", "no-such", "origin/topic:x", "a..b", "\x1b[31m", ""])
+@pytest.mark.parametrize(
+    "rev", ["--output=x", "-1", "no-such", "origin/topic:x", "a..b", "\x1b[31m", ""]
+)
 def test_a_revision_that_is_none_is_refused(forge: Forge, rev: str) -> None:
     with pytest.raises(CheckpointError) as caught:
-        run_verb(ci, "merge", "--base=origin/main", f"--head={rev or '..'}", cwd=forge.clone.path, env={**os.environ})
+        run_verb(
+            ci,
+            "merge",
+            "--base=origin/main",
+            f"--head={rev or '..'}",
+            cwd=forge.clone.path,
+            env={**os.environ},
+        )
     assert caught.value.message.isprintable()
     assert str(caught.value.hint)
 
@@ -247,12 +305,22 @@ def test_a_tag_cannot_pass_for_a_remotes_branch(forge: Forge) -> None:
 
 def test_no_hook_of_the_clone_or_of_its_work_tree_runs(forge: Forge) -> None:
     for folder in (".git/hooks", ".husky"):
-        for name in ("pre-push", "reference-transaction", "post-commit", "pre-commit", "commit-msg"):
-            forge.clone.write(f"{folder}/{name}", f"#!/bin/sh\ntouch '{forge.clone.path}/ran'\nexit 1\n").chmod(0o755)
+        for name in (
+            "pre-push",
+            "reference-transaction",
+            "post-commit",
+            "pre-commit",
+            "commit-msg",
+        ):
+            forge.clone.write(
+                f"{folder}/{name}", f"#!/bin/sh\ntouch '{forge.clone.path}/ran'\nexit 1\n"
+            ).chmod(0o755)
     assert forge.premerge("--push").outcome.data["pushed"]
     forge.clone.git("config", "core.hooksPath", ".husky")
     forge.origin.git("branch", "again", forge.clone.git("rev-parse", "origin/topic~1"))
-    assert forge.premerge("--head", "origin/topic~1", "--branch", "again", "--push").outcome.data["pushed"]
+    assert forge.premerge("--head", "origin/topic~1", "--branch", "again", "--push").outcome.data[
+        "pushed"
+    ]
     assert not (forge.clone.path / "ran").exists()
 
 
@@ -270,7 +338,9 @@ def test_a_branch_that_moved_is_followed_where_asked(forge: Forge) -> None:
     new = forge.add("topic", "topic", decided("head's", "more"))
     ran = forge.premerge("--push", "--retries", "1")
     assert ran.outcome.data["head"]["commit"] == new
-    assert sorted(decisions(forge.origin, "topic")) == sorted([*DECISIONS, "head's", "more", "main's"])
+    assert sorted(decisions(forge.origin, "topic")) == sorted(
+        [*DECISIONS, "head's", "more", "main's"]
+    )
 
 
 def test_a_branch_that_was_merged_meanwhile_is_done(forge: Forge) -> None:
@@ -290,9 +360,13 @@ def test_a_branch_that_is_gone_is_not_made_again(forge: Forge) -> None:
 
 def test_a_refusal_is_told_in_the_servers_words_escaped(forge: Forge) -> None:
     forge.hook("pre-receive", "printf 'protected branch: \\033[31mask the owner\\n' >&2; exit 1")
-    done = run_checkpoint("ci", "merge", "--base=origin/main", "--head=origin/topic", "--push", cwd=forge.clone.path)
+    done = run_checkpoint(
+        "ci", "merge", "--base=origin/main", "--head=origin/topic", "--push", cwd=forge.clone.path
+    )
     assert done.returncode == 2
-    said = "[remote rejected] (pre-receive hook declined) / protected branch: \\x1b[31mask the owner"
+    said = (
+        "[remote rejected] (pre-receive hook declined) / protected branch: \\x1b[31mask the owner"
+    )
     assert f"refused the push to topic: {said}" in done.stderr
     assert "protected branch has to let it" in done.stderr
 
@@ -307,14 +381,18 @@ def test_a_connection_that_dies_after_the_push_has_pushed(forge: Forge) -> None:
 def test_a_connection_that_dies_before_the_push_has_not(forge: Forge) -> None:
     old = forge.head()
     forge.hook("pre-receive", 'kill -9 "$PPID"')
-    with pytest.raises(CheckpointError, match=r"the remote did not confirm the push to topic: .*hung up") as caught:
+    with pytest.raises(
+        CheckpointError, match=r"the remote did not confirm the push to topic: .*hung up"
+    ) as caught:
         forge.premerge("--push")
     assert "run it again: it is safe to" in str(caught.value.hint)
     assert forge.head() == old
 
 
 def test_a_remote_that_does_not_answer_any_more_is_told(forge: Forge) -> None:
-    forge.hook("post-receive", f"mv '{forge.origin.path}' '{forge.origin.path}.away'; kill -9 \"$PPID\"")
+    forge.hook(
+        "post-receive", f"mv '{forge.origin.path}' '{forge.origin.path}.away'; kill -9 \"$PPID\""
+    )
     with pytest.raises(CheckpointError, match="does not answer") as caught:
         forge.premerge("--push")
     assert "look whether it arrived" in str(caught.value.hint)
@@ -323,7 +401,9 @@ def test_a_remote_that_does_not_answer_any_more_is_told(forge: Forge) -> None:
 def test_the_lease_holds_without_a_tracking_branch(forge: Forge) -> None:
     commit, expected = forge.head("main"), forge.head("clash")
     before = forge.head()
-    reply = push_commit(str(forge.clone.path), str(forge.origin.path), "refs/heads/topic", commit, expected)
+    reply = push_commit(
+        str(forge.clone.path), str(forge.origin.path), "refs/heads/topic", commit, expected
+    )
     assert (reply.kind, forge.head()) == ("lost", before)
 
 
@@ -332,9 +412,13 @@ def test_the_lease_holds_without_a_tracking_branch(forge: Forge) -> None:
 
 def test_a_branch_that_the_job_did_not_fetch_is_fetched(forge: Forge, tmp_path: Path) -> None:
     job = tmp_path / "job"
-    forge.origin.git("clone", "-q", "--single-branch", "-b", "topic", str(forge.origin.path), str(job))
+    forge.origin.git(
+        "clone", "-q", "--single-branch", "-b", "topic", str(forge.origin.path), str(job)
+    )
     for base in ("origin/main", "main", "refs/heads/main", forge.head("main")):
-        assert forge.premerge("--base", base, "--dry-run", cwd=job).outcome.data["state"] == "merged"
+        assert (
+            forge.premerge("--base", base, "--dry-run", cwd=job).outcome.data["state"] == "merged"
+        )
 
 
 @pytest.mark.parametrize("head", ["origin/topic", "topic", "refs/heads/topic"])
@@ -342,7 +426,9 @@ def test_a_pull_request_that_the_job_did_not_fetch_is_fetched_and_pushed(
     forge: Forge, tmp_path: Path, head: str
 ) -> None:
     job = tmp_path / "job"
-    forge.origin.git("clone", "-q", "--single-branch", "-b", "main", str(forge.origin.path), str(job))
+    forge.origin.git(
+        "clone", "-q", "--single-branch", "-b", "main", str(forge.origin.path), str(job)
+    )
     assert forge.premerge("--head", head, "--push", cwd=job).outcome.data["pushed"]
     assert decisions(forge.origin, "topic") == [*DECISIONS, "head's", "main's"]
 
@@ -351,22 +437,30 @@ def test_a_shallow_clone_is_deepened(forge: Forge, tmp_path: Path) -> None:
     for number in range(70):  # more than the first deepening brings
         forge.add("topic", "topic", decided("head's", str(number)))
     job = tmp_path / "job"
-    forge.origin.git("clone", "-q", "--depth=1", "--no-single-branch", f"file://{forge.origin.path}", str(job))
+    forge.origin.git(
+        "clone", "-q", "--depth=1", "--no-single-branch", f"file://{forge.origin.path}", str(job)
+    )
     assert forge.premerge("--push", cwd=job).outcome.data["pushed"]
     assert decisions(forge.origin, "topic") == [*DECISIONS, "head's", "69", "main's"]
 
 
 def test_a_shallow_clone_that_cannot_be_deepened_is_told(forge: Forge, tmp_path: Path) -> None:
     job = tmp_path / "job"
-    forge.origin.git("clone", "-q", "--depth=1", "--no-single-branch", f"file://{forge.origin.path}", str(job))
+    forge.origin.git(
+        "clone", "-q", "--depth=1", "--no-single-branch", f"file://{forge.origin.path}", str(job)
+    )
     forge.origin.path.rename(tmp_path / "away")
     with pytest.raises(CheckpointError, match="too shallow") as caught:
         forge.premerge(cwd=job)
     assert "--unshallow" in str(caught.value.hint)
 
 
-def test_a_base_beside_which_another_is_cut_off_is_not_trusted(forge: Forge, tmp_path: Path) -> None:
-    """Both sides merged each other's past: with the first parents alone one merge base of two would be seen."""
+def test_a_base_beside_which_another_is_cut_off_is_not_trusted(
+    forge: Forge, tmp_path: Path
+) -> None:
+    """Both sides merged each other's past: with the first parents alone one merge base of two would
+    be seen.
+    """
     stream = Stream()
     for side in ("l", "r"):
         stream.commit(f"{side}1", ["old"], {PATH: decided(side)})
@@ -376,10 +470,14 @@ def test_a_base_beside_which_another_is_cut_off_is_not_trusted(forge: Forge, tmp
         stream.commit(f"{side}3", [f"{side}2"], {PATH: decided("l", "r", f"{side}3")})
     stream.write(forge.origin)
     job = tmp_path / "job"
-    forge.origin.git("clone", "-q", "--depth=2", "--no-single-branch", f"file://{forge.origin.path}", str(job))
+    forge.origin.git(
+        "clone", "-q", "--depth=2", "--no-single-branch", f"file://{forge.origin.path}", str(job)
+    )
     data = forge.premerge("--base", "origin/l3", "--head", "origin/r3", cwd=job).outcome.data
     assert len(data["merge_bases"]) == 2
-    assert sorted(decisions(GitRepo(job), data["commit"])) == sorted([*DECISIONS, "l", "r", "l3", "r3"])
+    assert sorted(decisions(GitRepo(job), data["commit"])) == sorted(
+        [*DECISIONS, "l", "r", "l3", "r3"]
+    )
 
 
 def test_a_clone_without_blobs_fetches_what_it_needs(forge: Forge, tmp_path: Path) -> None:
@@ -400,21 +498,32 @@ def test_the_answer_is_appended_to_the_jobs_page(forge: Forge, tmp_path: Path) -
     words = ["ci", "merge", "--base=origin/main", "--head=origin/clash", "--format=github"]
     done = run_checkpoint(*words, cwd=forge.clone.path, env={"GITHUB_STEP_SUMMARY": str(page)})
     assert done.returncode == 1
-    assert done.stdout.startswith(f"::error file={PATH},line=4,col=3,title=premerge/conflict::both sides changed")
+    assert done.stdout.startswith(
+        f"::error file={PATH},line=4,col=3,title=premerge/conflict::both sides changed"
+    )
     assert page.read_text().startswith("before\n### checkpoint ci premerge\n")
     assert "| error |" in page.read_text()
 
 
 def test_a_page_that_cannot_be_written_costs_no_merge(forge: Forge, tmp_path: Path) -> None:
     words = ["ci", "merge", "--base=origin/main", "--head=origin/topic", "--push", "--json"]
-    done = run_checkpoint(*words, cwd=forge.clone.path, env={"GITHUB_STEP_SUMMARY": str(tmp_path / "no/such")})
+    done = run_checkpoint(
+        *words, cwd=forge.clone.path, env={"GITHUB_STEP_SUMMARY": str(tmp_path / "no/such")}
+    )
     assert (done.returncode, json.loads(done.stdout)["pushed"]) == (0, True)
     assert "could not be written" in done.stderr
 
 
 def test_options_of_another_verb_are_refused(forge: Forge) -> None:
     with pytest.raises(CheckpointError, match="takes no --retries"):
-        run_verb(ci, "verify", "--base=origin/main", "--head=origin/topic", "--retries=1", cwd=forge.clone.path)
+        run_verb(
+            ci,
+            "verify",
+            "--base=origin/main",
+            "--head=origin/topic",
+            "--retries=1",
+            cwd=forge.clone.path,
+        )
 
 
 def test_without_a_base_nothing_is_guessed(forge: Forge) -> None:
@@ -425,7 +534,9 @@ def test_without_a_base_nothing_is_guessed(forge: Forge) -> None:
 # what is left to a person
 
 
-def test_a_checkpoint_archived_on_one_side_does_not_take_the_others_work_with_it(forge: Forge) -> None:
+def test_a_checkpoint_archived_on_one_side_does_not_take_the_others_work_with_it(
+    forge: Forge,
+) -> None:
     archive = ".checkpoints/history/build.20260301T120000Z.json"
     stream = Stream()
     stream.commit("reset", ["old"], {PATH: None, archive: decided()})
@@ -435,7 +546,10 @@ def test_a_checkpoint_archived_on_one_side_does_not_take_the_others_work_with_it
     (finding,) = ran.outcome.findings
     assert (ran.outcome.code, ran.outcome.data["state"]) == (1, "conflicts")
     assert (finding.code, finding.path) == ("premerge/removed", PATH)
-    assert finding.message == f"reset moved it to {archive}, where no checkpoint is, and topic changed it"
+    assert (
+        finding.message
+        == f"reset moved it to {archive}, where no checkpoint is, and topic changed it"
+    )
     assert f"git checkout {forge.head()[:12]} -- {PATH}" in str(finding.hint)
     assert "its button works, but do not press it" in ran.text
     assert forge.premerge("--base", "topic", "--head", "origin/reset").codes == ["premerge/removed"]
@@ -444,7 +558,9 @@ def test_a_checkpoint_archived_on_one_side_does_not_take_the_others_work_with_it
 
 def test_what_no_rule_settles_says_what_to_type(forge: Forge) -> None:
     stream = Stream()
-    stream.commit("left", ["old"], {"a.txt": "2\n", PATH: Entry("120000", b"elsewhere"), "b": "1\n"})
+    stream.commit(
+        "left", ["old"], {"a.txt": "2\n", PATH: Entry("120000", b"elsewhere"), "b": "1\n"}
+    )
     stream.commit("right", ["old"], {"a.txt": "3\n", PATH: decided("right's"), "b": b"\0"})
     stream.write(forge.origin)
     found = forge.premerge("--base", "left", "--head", "origin/right").outcome.findings
@@ -452,7 +568,12 @@ def test_what_no_rule_settles_says_what_to_type(forge: Forge) -> None:
     add = ("git", "add", "b")
     assert len(found) == len(ways) == 3
     assert ways["a.txt"] == ("premerge/file", [("git", "add", "a.txt")])
-    assert ways["b"][1] == [("git", "checkout", "--ours", "b"), add, ("git", "checkout", "--theirs", "b"), add]
+    assert ways["b"][1] == [
+        ("git", "checkout", "--ours", "b"),
+        add,
+        ("git", "checkout", "--theirs", "b"),
+        add,
+    ]
     assert ways[PATH] == ("premerge/type", [("git", "add", PATH)])
 
 

@@ -1,4 +1,6 @@
-"""What the doctor knows of the last merges that real git made, by the driver and by everything else."""
+"""What the doctor knows of the last merges that real git made, by the driver and by everything
+else.
+"""
 
 import json
 import os
@@ -86,7 +88,11 @@ def test_real_merges_made_again_by_our_driver_are_no_news(diverged: GitRepo) -> 
         path = f".checkpoints/{json.loads((folder / 'ours.json').read_bytes())['skill']}.checkpoint.json"
         diverged.git("checkout", "-q", "-f", "--orphan", f"base-{number}")
         diverged.git("rm", "-rfq", "--ignore-unmatch", ".")
-        for side, start in (("base", None), ("theirs", f"base-{number}"), ("ours", f"base-{number}")):
+        for side, start in (
+            ("base", None),
+            ("theirs", f"base-{number}"),
+            ("ours", f"base-{number}"),
+        ):
             if start:
                 diverged.git("checkout", "-q", "-b", f"{side}-{number}", start)
             data = (folder / f"{side}.json").read_bytes()
@@ -146,7 +152,9 @@ def test_a_row_that_stands_twice_is_found(diverged: GitRepo) -> None:
     assert harms(diverged) == []
 
 
-def test_conflict_markers_that_were_committed_are_found_until_they_are_gone(diverged: GitRepo) -> None:
+def test_conflict_markers_that_were_committed_are_found_until_they_are_gone(
+    diverged: GitRepo,
+) -> None:
     merge(diverged)
     assert "<<<<<<<" in diverged.read(PATH)
     assert harms(diverged) == [("mixed-up", [""])]
@@ -170,9 +178,10 @@ def test_a_whole_file_that_was_lost_is_found(diverged: GitRepo) -> None:
     (diverged.path / other).unlink()
     diverged.write(PATH, text(R1, R2, R3))
     diverged.commit("a merge")
-    assert [(file.file.path, [hit.kind for hit in file.hits]) for file in facts(diverged).merges[0].files] == [
-        (other, ["lost"])
-    ]
+    assert [
+        (file.file.path, [hit.kind for hit in file.hits])
+        for file in facts(diverged).merges[0].files
+    ] == [(other, ["lost"])]
     diverged.write(other, checkpoint_text(skill="audit", step="again"))
     diverged.commit("again")
     assert harms(diverged) == []
@@ -183,7 +192,9 @@ def test_an_octopus_that_lost_an_entry_is_found(diverged: GitRepo) -> None:
     diverged.write("readme", "x")
     diverged.commit("third")
     tree = diverged.git("rev-parse", "left^{tree}")
-    commit = diverged.git("commit-tree", tree, "-p", "third", "-p", "left", "-p", "right", "-m", "octopus")
+    commit = diverged.git(
+        "commit-tree", tree, "-p", "third", "-p", "left", "-p", "right", "-m", "octopus"
+    )
     diverged.git("checkout", "-q", "-B", "left", commit)
     (file,) = facts(diverged).merges[0].files
     assert (file.hits[0].kind, file.file.parents) == ("lost", (2, 3))
@@ -260,7 +271,9 @@ def test_an_unfinished_merge_is_not_judged(diverged: GitRepo) -> None:
     assert harms(diverged) == []
 
 
-def test_a_shallow_clone_says_how_much_it_could_not_judge(diverged: GitRepo, tmp_path: Path) -> None:
+def test_a_shallow_clone_says_how_much_it_could_not_judge(
+    diverged: GitRepo, tmp_path: Path
+) -> None:
     merge(diverged, text(R1, R2))
     cut = tmp_path / "cut"
     diverged.git("clone", "-q", "--depth", "2", f"file://{diverged.path}", str(cut))

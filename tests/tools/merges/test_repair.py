@@ -1,4 +1,6 @@
-"""Harm of a merge undone in later versions, on texts; and the law that lines are silent only where they are right."""
+"""Harm of a merge undone in later versions, on texts; and the law that lines are silent only where
+they are right.
+"""
 
 import copy
 import json
@@ -10,7 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given
 
 from checkpoint_git.git.merges.merges import Ancestor, Versions
-from checkpoint_git.tools.merges.audited_file import AuditedFile, Hit, find_hits, find_lasting, key_of
+from checkpoint_git.tools.merges.audited_file import (
+    AuditedFile,
+    Hit,
+    find_hits,
+    find_lasting,
+    key_of,
+)
 from checkpoint_git.tools.merges.judge import Entry, MergeJudge
 from checkpoint_git.tools.merges.repair import CONTRADICTED, TOUCHED, Repaired, remake, repair
 from checkpoint_git.tools.merges.wording import Parents
@@ -30,7 +38,9 @@ def everything(_: Entry) -> bool:
     return True
 
 
-def mend(base: Value, first: Value, second: Value, result: Value, later: Value | None = None) -> Repaired:
+def mend(
+    base: Value, first: Value, second: Value, result: Value, later: Value | None = None
+) -> Repaired:
     now = data_of(result if later is None else later)
     return repair(judge_of(base, first, second), data_of(result), now, everything)
 
@@ -50,7 +60,13 @@ def judged(base: Value, first: Value, second: Value, result: str) -> AuditedFile
     versions = (text_of(version).encode() for version in (base, first, second))
     old, left, right = versions
     file = Versions(
-        ".checkpoints/build.checkpoint.json", "", (Ancestor(old, ()),), left, right, result.encode(), (1, 2)
+        ".checkpoints/build.checkpoint.json",
+        "",
+        (Ancestor(old, ()),),
+        left,
+        right,
+        result.encode(),
+        (1, 2),
     )
     return AuditedFile(file, SCHEMA)
 
@@ -84,9 +100,15 @@ def test_costs_are_added_up_again_and_what_was_spent_since_stays() -> None:
 
 
 def test_the_record_of_one_run_is_restored_as_a_whole() -> None:
-    first = changed(last_run={"at": "2026-04-01T00:00:00Z", "verdict": "FAIL", "notes": "the first's"})
-    second = changed(last_run={"at": "2026-04-02T00:00:00Z", "verdict": "PASS", "notes": "the second's"})
-    blend = changed(last_run={"at": "2026-04-02T00:00:00Z", "verdict": "FAIL", "notes": "the first's"})
+    first = changed(
+        last_run={"at": "2026-04-01T00:00:00Z", "verdict": "FAIL", "notes": "the first's"}
+    )
+    second = changed(
+        last_run={"at": "2026-04-02T00:00:00Z", "verdict": "PASS", "notes": "the second's"}
+    )
+    blend = changed(
+        last_run={"at": "2026-04-02T00:00:00Z", "verdict": "FAIL", "notes": "the first's"}
+    )
     assert (
         json.loads(mend(start(), first, second, blend).data)["skill_state"]["last_run"]
         == (second["skill_state"]["last_run"])
@@ -109,7 +131,9 @@ def test_a_place_that_changed_since_keeps_what_it_holds() -> None:
     later["progress_table"][1]["label"] = "written since"
     repaired = mend(start(), first, second, result, later)
     assert json.loads(repaired.data) == later
-    assert [(where, why) for where, why in repaired.refused] == [("/progress_table/1/label", TOUCHED)]
+    assert [(where, why) for where, why in repaired.refused] == [
+        ("/progress_table/1/label", TOUCHED)
+    ]
 
 
 def test_what_both_sides_contradict_each_other_on_is_refused() -> None:
@@ -129,7 +153,10 @@ def test_only_wanted_entries_are_mended() -> None:
     now, judge = data_of(start()), judge_of(start(), start(), second)
     repaired = repair(judge, now, now, lambda entry: entry.name.startswith("blockers"))
     value = json.loads(repaired.data)
-    assert (value["next_actions"], value["blockers"]) == (start()["next_actions"], second["blockers"])
+    assert (value["next_actions"], value["blockers"]) == (
+        start()["next_actions"],
+        second["blockers"],
+    )
 
 
 def test_a_result_that_is_no_json_is_made_anew_where_nothing_contradicts() -> None:
@@ -192,7 +219,9 @@ def test_lines_are_silent_exactly_where_they_do_what_the_rules_do(
     file.how = "lines"
     hits = find_hits(file, Parents(1, 2))
     right = merge_texts(text_of(base), text_of(first), text_of(second), SCHEMA)
-    is_right = not right.conflicts and file.is_readable and json.loads(result) == json.loads(right.text)
+    is_right = (
+        not right.conflicts and file.is_readable and json.loads(result) == json.loads(right.text)
+    )
     assert bool(hits) != is_right
     ours_is = file.found.ours
     for place in () if ours_is is None else ours_is.differences or ours_is.conflicts:
@@ -226,7 +255,11 @@ def test_a_side_taken_whole_is_mended_and_what_came_later_stays(
     before, after = scalars(now), scalars(json.loads(repaired))
     changing = scalars(base) | {json.dumps(value) for value in replaced(now)}
     kept = [str(entry["at"]) for entry in json.loads(repaired)["recently_done"]]
-    cut = [entry for entry in now["recently_done"] if len(kept) >= MOST_DONE and entry["at"] <= min(kept)]
+    cut = [
+        entry
+        for entry in now["recently_done"]
+        if len(kept) >= MOST_DONE and entry["at"] <= min(kept)
+    ]
     assert before - after <= changing | scalars(cut)
 
 
@@ -250,7 +283,9 @@ def scalars(value: Any) -> set[str]:
 
 
 def replaced(value: Value) -> list[Any]:
-    """What rules replace or add up: instants, the latest run, costs; and an action done, which leaves its list."""
+    """What rules replace or add up: instants, the latest run, costs; and an action done, which
+    leaves its list.
+    """
     state = copy.deepcopy(value["skill_state"])
     run = state["last_run"]
     return [value["updated_at"], *run.values(), *state["streak"].values(), *value["cost"]["by_phase"].values(),

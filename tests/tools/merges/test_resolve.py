@@ -1,4 +1,6 @@
-"""Conflicts of real merges, decided from git's index: nothing is lost, and only what is clean and valid is staged."""
+"""Conflicts of real merges, decided from git's index: nothing is lost, and only what is clean and
+valid is staged.
+"""
 
 import io
 import json
@@ -29,8 +31,16 @@ from tests.support.workflows import execution, phase, task, text_of, write_workf
 # the step is asked for: ours says no later instant than the base
 ZDIFF3 = pytest.param("zdiff3", marks=needs_git(2, 35, feature="merge.conflictStyle=zdiff3"))
 STYLES = ["merge", "diff3", ZDIFF3]
-OURS: dict[str, Any] = {"step": "ours-step", "project": "mine", "updated_at": "2026-03-02T09:30:00Z"}
-THEIRS: dict[str, Any] = {"step": "theirs-step", "project": "yours", "updated_at": "2026-03-04T00:00:00Z"}
+OURS: dict[str, Any] = {
+    "step": "ours-step",
+    "project": "mine",
+    "updated_at": "2026-03-02T09:30:00Z",
+}
+THEIRS: dict[str, Any] = {
+    "step": "theirs-step",
+    "project": "yours",
+    "updated_at": "2026-03-04T00:00:00Z",
+}
 LATER = "2026-03-04T00:00:00Z"
 
 
@@ -44,7 +54,9 @@ def conflicted(
     path: str = PATH,
     style: str = "merge",
 ) -> GitRepo:
-    """A merge of two branches that stopped at the checkpoint. None: the side has no such file; "": the usual one."""
+    """A merge of two branches that stopped at the checkpoint. None: the side has no such file; "":
+    the usual one.
+    """
     if driver:
         drive(repo)
     repo.configure({"merge.conflictStyle": style})
@@ -71,7 +83,9 @@ def said(ran: Ran) -> str:
     """Everything that the outcome tells a person."""
     outcome = ran.outcome
     blocks = [line for block in (*outcome.blocks, *outcome.summary) for line in lines_of(block)]
-    return "\n".join([*blocks, *(f"{finding.message} / {finding.hint}" for finding in outcome.findings)])
+    return "\n".join(
+        [*blocks, *(f"{finding.message} / {finding.hint}" for finding in outcome.findings)]
+    )
 
 
 def value(repo: GitRepo, path: str = PATH) -> Any:
@@ -101,7 +115,9 @@ def unmerged(repo: GitRepo) -> bool:
         ("newest", "theirs-step", "yours"),
     ],
 )
-def test_taking_a_side_decides_every_conflict_and_stages(repo: GitRepo, take: str, step: str, project: str) -> None:
+def test_taking_a_side_decides_every_conflict_and_stages(
+    repo: GitRepo, take: str, step: str, project: str
+) -> None:
     ran = run(conflicted(repo), "--take", take)
     assert ran.outcome.code == 0
     merged = checkpoint_text(step=step, project=project, updated_at=LATER)
@@ -117,7 +133,9 @@ def test_only_the_named_place_is_decided_and_the_rest_stays_marked(repo: GitRepo
     assert '"step": "theirs-step"' in text
     assert "ours: /project" in text
     assert "ours: /step" not in text
-    assert [(finding.code, finding.where) for finding in ran.outcome.findings] == [("resolve/undecided", "/project")]
+    assert [(finding.code, finding.where) for finding in ran.outcome.findings] == [
+        ("resolve/undecided", "/project")
+    ]
 
 
 def test_decisions_add_up_over_several_calls(repo: GitRepo) -> None:
@@ -143,7 +161,10 @@ def test_a_side_chosen_by_hand_between_the_markers_counts_as_decided(repo: GitRe
     chosen = '  "project": "yours",\n'
     repo.write(PATH, text[:start] + chosen + text[end + len(">>>>>>> theirs: /project\n") :])
     run(repo, "--take", "ours")
-    assert (json.loads(staged(repo))["project"], json.loads(staged(repo))["step"]) == ("yours", "ours-step")
+    assert (json.loads(staged(repo))["project"], json.loads(staged(repo))["step"]) == (
+        "yours",
+        "ours-step",
+    )
 
 
 def test_several_places_can_be_named(repo: GitRepo) -> None:
@@ -172,7 +193,9 @@ def test_any_place_of_a_group_names_it(repo: GitRepo) -> None:
 
 def test_a_tie_is_not_decided_as_newest(repo: GitRepo) -> None:
     same = {"updated_at": LATER}
-    conflicted(repo, ours=checkpoint_text(step="a", **same), theirs=checkpoint_text(step="b", **same))
+    conflicted(
+        repo, ours=checkpoint_text(step="a", **same), theirs=checkpoint_text(step="b", **same)
+    )
     before = repo.read(PATH)
     ran = run(repo, "--take", "newest")
     assert ran.codes == ["resolve/no-newest"]
@@ -189,7 +212,10 @@ def test_each_file_has_its_own_newest(repo: GitRepo) -> None:
     for name, day, other_day in (("right", 4, 3), ("left", 3, 4)):
         repo.git("checkout", "-q", "-b", name, "main")
         repo.write(PATH, checkpoint_text(step=name, updated_at=f"2026-03-0{day}T00:00:00Z"))
-        repo.write(other, checkpoint_text(skill="plan", step=name, updated_at=f"2026-03-0{other_day}T00:00:00Z"))
+        repo.write(
+            other,
+            checkpoint_text(skill="plan", step=name, updated_at=f"2026-03-0{other_day}T00:00:00Z"),
+        )
         repo.commit(name)
     repo.git("merge", "-q", "right", check=False)
     assert run(repo, "--take", "newest").outcome.code == 0
@@ -230,14 +256,19 @@ def test_a_merge_without_the_driver_is_made_again(repo: GitRepo, style: str) -> 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_what_only_git_found_conflicting_is_merged_unasked(repo: GitRepo, style: str) -> None:
-    ours, theirs = checkpoint_text(updated_at="2026-03-03T00:00:00Z"), checkpoint_text(updated_at=LATER)
+    ours, theirs = (
+        checkpoint_text(updated_at="2026-03-03T00:00:00Z"),
+        checkpoint_text(updated_at=LATER),
+    )
     conflicted(repo, ours=ours, theirs=theirs, driver=False, style=style)
     ran = run(repo)
     assert ran.outcome.code == 0
     assert staged(repo) == theirs
 
 
-def test_a_file_that_git_left_as_ours_without_markers_is_not_taken_for_decided(repo: GitRepo) -> None:
+def test_a_file_that_git_left_as_ours_without_markers_is_not_taken_for_decided(
+    repo: GitRepo,
+) -> None:
     repo.write(".gitattributes", "*.checkpoint.json -merge\n")
     conflicted(repo, ours=checkpoint_text(step="a"), theirs=checkpoint_text(step="b"), driver=False)
     assert repo.read(PATH) == checkpoint_text(step="a")
@@ -245,7 +276,9 @@ def test_a_file_that_git_left_as_ours_without_markers_is_not_taken_for_decided(r
     assert unmerged(repo)
 
 
-def test_two_documents_of_different_things_are_one_conflict_of_the_whole_file(repo: GitRepo) -> None:
+def test_two_documents_of_different_things_are_one_conflict_of_the_whole_file(
+    repo: GitRepo,
+) -> None:
     one, other = (text_of(phase(workflow_id=name)) for name in ("one", "other"))
     ran = run(conflicted(repo, base=b"", ours=one, theirs=other, path="memory/state/phase.json"))
     assert ran.outcome.findings[0].message.startswith("undecided at the whole file: ours ")
@@ -268,7 +301,9 @@ def test_a_removal_against_a_change_says_what_each_side_did(repo: GitRepo) -> No
     ran = run(conflicted(repo, ours=None))
     assert ran.codes == ["resolve/undecided"]
     message = ran.outcome.findings[0].message
-    assert message.startswith("undecided: the whole file: ours removed the file, theirs changed it (project: yours; ")
+    assert message.startswith(
+        "undecided: the whole file: ours removed the file, theirs changed it (project: yours; "
+    )
     assert unmerged(repo)
 
 
@@ -278,7 +313,9 @@ def test_the_side_that_changed_it_can_be_kept(
     repo: GitRepo, ours: str | None, theirs: str | None, driver: bool
 ) -> None:
     conflicted(repo, ours=ours, theirs=theirs, driver=driver)
-    kept, text = ("theirs", checkpoint_text(**THEIRS)) if ours is None else ("ours", checkpoint_text(**OURS))
+    kept, text = (
+        ("theirs", checkpoint_text(**THEIRS)) if ours is None else ("ours", checkpoint_text(**OURS))
+    )
     ran = run(repo, "--take", kept)
     assert ran.outcome.code == 0
     assert staged(repo) == text
@@ -286,14 +323,18 @@ def test_the_side_that_changed_it_can_be_kept(
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(None, ""), ("", None)])
-def test_the_side_that_removed_it_can_be_taken_and_undone(repo: GitRepo, ours: str | None, theirs: str | None) -> None:
+def test_the_side_that_removed_it_can_be_taken_and_undone(
+    repo: GitRepo, ours: str | None, theirs: str | None
+) -> None:
     conflicted(repo, ours=ours, theirs=theirs)
     ran = run(repo, "--take", "ours" if ours is None else "theirs")
     assert ran.outcome.code == 0
     assert ran.outcome.data["files"][0]["removed"] is True
     assert not (repo.path / PATH).exists()
     assert repo.git("ls-files", PATH) == ""
-    way_back = next(line for line in said(ran).splitlines() if "undo: " in line).partition("undo: ")[2]
+    way_back = next(line for line in said(ran).splitlines() if "undo: " in line).partition(
+        "undo: "
+    )[2]
     assert repo.run("sh", "-c", way_back).returncode == 0
     assert staged(repo) == (checkpoint_text(**THEIRS) if ours is None else checkpoint_text(**OURS))
 
@@ -305,16 +346,27 @@ def test_the_version_before_both_can_be_taken(repo: GitRepo) -> None:
 
 def test_only_what_can_be_taken_is_offered(repo: GitRepo) -> None:
     hint = str(run(conflicted(repo, ours=None)).outcome.findings[0].hint)
-    assert hint == f"take ours, theirs or base: checkpoint resolve {PATH} --take theirs"  # ours is the removal
+    # ours is the removal
+    assert hint == f"take ours, theirs or base: checkpoint resolve {PATH} --take theirs"
     repo.git("merge", "--abort")
-    conflicted(GitRepo.create(repo.path / "added"), base=b"", ours=checkpoint_text(step="a", phase="a"))
+    conflicted(
+        GitRepo.create(repo.path / "added"), base=b"", ours=checkpoint_text(step="a", phase="a")
+    )
     added = run(GitRepo(repo.path / "added"))
-    assert all("take ours, theirs or newest: " in str(finding.hint) for finding in added.outcome.findings)
-    assert run(GitRepo(repo.path / "added"), "--where", "/phase", "--take", "base").codes == ["resolve/no-base"]
+    assert all(
+        "take ours, theirs or newest: " in str(finding.hint) for finding in added.outcome.findings
+    )
+    assert run(GitRepo(repo.path / "added"), "--where", "/phase", "--take", "base").codes == [
+        "resolve/no-base"
+    ]
 
 
 def test_what_was_decided_into_something_invalid_can_be_decided_again(repo: GitRepo) -> None:
-    conflicted(repo, ours=checkpoint_text(status="almost"), theirs=checkpoint_text(status="failed", project="x"))
+    conflicted(
+        repo,
+        ours=checkpoint_text(status="almost"),
+        theirs=checkpoint_text(status="failed", project="x"),
+    )
     first = run(repo, "--take", "ours")
     assert first.codes == ["skill/unknown-status", "resolve/not-valid"]
     assert f"git add -- {PATH}" in str(first.outcome.findings[1].hint)
@@ -355,14 +407,24 @@ def test_two_renames_of_one_file_are_decided_name_by_name(repo: GitRepo) -> None
         repo.commit(branch)
     repo.git("merge", "-q", "right", check=False)
     ran = run(repo)
-    kinds = {file["path"].split("/")[1].split(".")[0]: file["kind"] for file in ran.outcome.data["files"]}
+    kinds = {
+        file["path"].split("/")[1].split(".")[0]: file["kind"] for file in ran.outcome.data["files"]
+    }
     assert kinds == {"build": "both-deleted", "one": "added-by-ours", "two": "added-by-theirs"}
     assert run(repo, PATH, "--take", "ours").outcome.data["files"][0]["removed"] is True
     assert repo.git("ls-files", PATH) == ""
     # git wrote what both sides have under both names, with markers
     assert run(repo, ".checkpoints/one.checkpoint.json", "--take", "ours").codes == []
-    assert repo.git("show", ":.checkpoints/one.checkpoint.json") == checkpoint_text(skill="one").rstrip()
-    assert run(repo, ".checkpoints/two.checkpoint.json", "--take", "ours").outcome.data["files"][0]["removed"] is True
+    assert (
+        repo.git("show", ":.checkpoints/one.checkpoint.json")
+        == checkpoint_text(skill="one").rstrip()
+    )
+    assert (
+        run(repo, ".checkpoints/two.checkpoint.json", "--take", "ours").outcome.data["files"][0][
+            "removed"
+        ]
+        is True
+    )
 
 
 # what cannot be merged
@@ -378,7 +440,8 @@ def test_a_side_that_is_no_json_is_decided_as_a_whole(repo: GitRepo) -> None:
     taken = run(repo, "--take", "ours")
     assert taken.outcome.code == 0
     assert staged(repo) == checkpoint_text(**OURS)
-    assert repo.read(taken.outcome.data["files"][0]["kept_copy"]) == '{"a": 1,\n'  # what was not taken
+    # what was not taken
+    assert repo.read(taken.outcome.data["files"][0]["kept_copy"]) == '{"a": 1,\n'
 
 
 def test_a_symbolic_link_on_one_side_is_left_alone(repo: GitRepo) -> None:
@@ -394,7 +457,9 @@ def test_a_symbolic_link_on_one_side_is_left_alone(repo: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "folder"])
-def test_what_is_no_file_in_the_work_tree_is_left_alone(repo: GitRepo, tmp_path: Path, kind: str) -> None:
+def test_what_is_no_file_in_the_work_tree_is_left_alone(
+    repo: GitRepo, tmp_path: Path, kind: str
+) -> None:
     conflicted(repo)
     target = tmp_path / "target"
     target.write_text("untouched")
@@ -404,7 +469,9 @@ def test_what_is_no_file_in_the_work_tree_is_left_alone(repo: GitRepo, tmp_path:
     assert target.read_text() == "untouched"
 
 
-def test_a_folder_that_became_a_link_out_of_the_repository_is_not_followed(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_folder_that_became_a_link_out_of_the_repository_is_not_followed(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     conflicted(repo)
     outside = tmp_path / "outside"
     (repo.path / ".checkpoints").rename(outside)
@@ -427,11 +494,18 @@ def test_a_file_resolved_by_hand_is_left_alone_off_a_terminal(repo: GitRepo) -> 
 
 
 def test_what_a_resolution_by_hand_lost_is_told(repo: GitRepo) -> None:
-    blocker = {"id": "b1", "description": "which region?", "type": "user_decision", "needs": "an answer"}
+    blocker = {
+        "id": "b1",
+        "description": "which region?",
+        "type": "user_decision",
+        "needs": "an answer",
+    }
     conflicted(repo, theirs=checkpoint_text(step="theirs", blockers=[blocker]))
     repo.write(PATH, checkpoint_text(step="by hand"))
     (found,) = run(repo).outcome.findings
-    assert found.message.endswith("a valid checkpoint now, but " + found.message.rpartition("but ")[2])
+    assert found.message.endswith(
+        "a valid checkpoint now, but " + found.message.rpartition("but ")[2]
+    )
     assert "blockers[b1]: " in found.message
     assert "of theirs is gone" in found.message
     assert "blockers[b1]: " in run(repo, answer="e\n").stderr
@@ -499,13 +573,20 @@ def test_a_person_is_asked_about_each_conflict(repo: GitRepo) -> None:
     ran = run(conflicted(repo), answer="t\nours\n")
     assert ran.outcome.code == 0
     assert (value(repo)["project"], value(repo)["step"]) == ("yours", "ours-step")
-    for line in (f"{PATH}: /project", '  base    "tidepool"', '  ours    "mine"', '  theirs  "yours"'):
+    for line in (
+        f"{PATH}: /project",
+        '  base    "tidepool"',
+        '  ours    "mine"',
+        '  theirs  "yours"',
+    ):
         assert line in ran.stderr.splitlines()
     assert "[o]urs [t]heirs [n]ewest (theirs) [b]ase [e]dit later [q]uit? " in ran.stderr
     assert f"undo: git checkout --merge -- {PATH}" in said(ran)
 
 
-@pytest.mark.parametrize(("answers", "asked"), [("t\nq\n", 2), ("t\n", 2), ("q\n", 1), ("", 1), ("t\ne\n", 2)])
+@pytest.mark.parametrize(
+    ("answers", "asked"), [("t\nq\n", 2), ("t\n", 2), ("q\n", 1), ("", 1), ("t\ne\n", 2)]
+)
 def test_what_was_not_chosen_stays_in_conflict(repo: GitRepo, answers: str, asked: int) -> None:
     ran = run(conflicted(repo), answer=answers)
     assert ran.outcome.code == 1
@@ -527,7 +608,9 @@ def test_lists_and_objects_are_shown_a_line_each(repo: GitRepo) -> None:
         "theirs": [f"action {number}" for number in (3, 1, 2, *range(4, 21))],
         "base": [f"action {number}" for number in range(1, 21)],
     }
-    base, ours, theirs = (checkpoint_text(next_actions=actions[side]) for side in ("base", "ours", "theirs"))
+    base, ours, theirs = (
+        checkpoint_text(next_actions=actions[side]) for side in ("base", "ours", "theirs")
+    )
     ran = run(conflicted(repo, base, ours, theirs), answer="o\n")
     assert "          []: action 19" in ran.stderr.splitlines()
     assert "          ... and 8 more" in ran.stderr.splitlines()
@@ -558,19 +641,25 @@ def test_off_a_terminal_the_conflicts_are_listed_with_their_commands(repo: GitRe
     first = ran.outcome.findings[0]
     assert first.message == 'undecided at /project: ours "mine", theirs "yours" (base "tidepool")'
     assert (
-        str(first.hint) == f"take ours, theirs, newest or base: checkpoint resolve {PATH} --where /project --take ours"
+        str(first.hint)
+        == f"take ours, theirs, newest or base: checkpoint resolve {PATH} --where /project --take ours"
     )
     assert repo.read(PATH) == before
 
 
 def test_every_field_of_a_group_is_listed_and_git_s_words_decide_it(repo: GitRepo) -> None:
-    sides = [checkpoint_text(step=f"{name} \x1b[2J", phase=name, progress_summary="x" * 300) for name in ("a", "b")]
+    sides = [
+        checkpoint_text(step=f"{name} \x1b[2J", phase=name, progress_summary="x" * 300)
+        for name in ("a", "b")
+    ]
     conflicted(repo, ours=sides[0], theirs=sides[1])
     before = repo.read(PATH)
     fields = ["/phase: ours", "/step: ours"]
     ran = run(repo, "--list", answer="o\n")
     assert (ran.outcome.code, ran.stderr, repo.read(PATH)) == (1, "", before)
-    shown = [line.text for block in ran.outcome.blocks for line in [block] if isinstance(line, Line)]
+    shown = [
+        line.text for block in ran.outcome.blocks for line in [block] if isinstance(line, Line)
+    ]
     assert shown[1:] == [
         f"{PATH}: decided together:",
         '  /phase: ours "a", theirs "b" (base "build-loop")',
@@ -581,12 +670,19 @@ def test_every_field_of_a_group_is_listed_and_git_s_words_decide_it(repo: GitRep
 
     # the driver says the same
     again = repo.run("git", "checkout", "--merge", "--", PATH).stderr.decode()
-    lines = [line.removeprefix("checkpoint: ").strip() for line in again.splitlines() if line.startswith("checkpoint:")]
+    lines = [
+        line.removeprefix("checkpoint: ").strip()
+        for line in again.splitlines()
+        if line.startswith("checkpoint:")
+    ]
     assert lines[0] == f"conflict in {PATH} at 2 fields that are decided together:"
     assert [line.partition(' "')[0] for line in lines[1:-1]] == fields
     assert lines[-1].endswith(f"checkpoint resolve {PATH} --where /phase --take ours")
 
-    assert run(repo, "--theirs", "--dry-run").outcome.data["files"][0]["decided"][0]["take"] == "theirs"
+    assert (
+        run(repo, "--theirs", "--dry-run").outcome.data["files"][0]["decided"][0]["take"]
+        == "theirs"
+    )
     assert run(repo, "--ours").outcome.code == 0
     assert (value(repo)["phase"], unmerged(repo)) == ("a", False)
     with pytest.raises(CheckpointError):
@@ -599,7 +695,12 @@ def test_the_listed_commands_resolve_from_where_they_were_printed(repo: GitRepo)
     folder.mkdir()
     for finding in run(repo, cwd=folder).outcome.findings:
         command = str(finding.hint).partition(": ")[2]
-        repo.run("sh", "-c", command.replace("checkpoint", shlex.quote(str(BIN / "checkpoint")), 1), cwd=folder)
+        repo.run(
+            "sh",
+            "-c",
+            command.replace("checkpoint", shlex.quote(str(BIN / "checkpoint")), 1),
+            cwd=folder,
+        )
     assert staged(repo) == checkpoint_text(**{**OURS, "updated_at": LATER})
 
 
@@ -651,7 +752,9 @@ def test_a_rebase_is_explained(repo: GitRepo) -> None:
     branch_with(repo, "left", checkpoint_text(**OURS))
     repo.git("rebase", "right", check=False)
     ran = run(repo, "--take", "theirs")
-    assert "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit" in said(ran)
+    assert "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit" in said(
+        ran
+    )
     assert "finish with: git rebase --continue" in said(ran)
     assert value(repo)["step"] == "ours-step"
     assert repo.run("env", "GIT_EDITOR=true", "git", "rebase", "--continue").returncode == 0
@@ -659,7 +762,9 @@ def test_a_rebase_is_explained(repo: GitRepo) -> None:
 
 def test_what_the_sides_are_is_said_before_the_first_question(repo: GitRepo) -> None:
     ran = run(conflicted(repo), answer="o\no\n")
-    assert ran.stderr.startswith("a merge: ours is your branch, theirs the one that is merged into it\n")
+    assert ran.stderr.startswith(
+        "a merge: ours is your branch, theirs the one that is merged into it\n"
+    )
     assert "a merge: " not in said(ran)
 
 
@@ -695,7 +800,9 @@ def test_resolving_is_undone_by_the_command_that_is_printed(repo: GitRepo) -> No
     conflicted(repo)
     before = repo.read(PATH)
     ran = run(repo, "--take", "theirs")
-    way_back = next(line for line in said(ran).splitlines() if "undo: " in line).partition("undo: ")[2]
+    way_back = next(line for line in said(ran).splitlines() if "undo: " in line).partition(
+        "undo: "
+    )[2]
     assert repo.run("sh", "-c", way_back).returncode == 0
     assert repo.read(PATH) == before
     assert unmerged(repo)
@@ -751,7 +858,9 @@ def test_any_path_works(repo: GitRepo, name: str) -> None:
     ran = run(repo, "--take", "ours", "--", path)
     assert ran.outcome.code == 0
     assert json.loads(staged(repo, path))["step"] == "ours-step"
-    way_back = next(line for line in said(ran).splitlines() if "undo: " in line).partition("undo: ")[2]
+    way_back = next(line for line in said(ran).splitlines() if "undo: " in line).partition(
+        "undo: "
+    )[2]
     assert repo.run("sh", "-c", way_back).returncode == 0
     assert unmerged(repo)
 
@@ -806,7 +915,14 @@ def test_paths_are_taken_from_here_or_from_the_top(repo: GitRepo) -> None:
     path = "sub/.checkpoints/build.checkpoint.json"
     conflicted(repo, path=path)
     sub = repo.path / "sub"
-    for typed in (".checkpoints/build.checkpoint.json", path, ".", "../sub", str(repo.path / path), ".checkpoints"):
+    for typed in (
+        ".checkpoints/build.checkpoint.json",
+        path,
+        ".",
+        "../sub",
+        str(repo.path / path),
+        ".checkpoints",
+    ):
         assert run(repo, typed, cwd=sub).codes == ["resolve/undecided"] * 2, typed
 
 
@@ -848,19 +964,32 @@ def test_a_path_outside_the_work_tree_is_an_error(repo: GitRepo) -> None:
         run(repo, "/etc/passwd")
 
 
-def test_an_archived_workflow_that_met_open_work_is_merged_again_without_renames(repo: GitRepo) -> None:
+def test_an_archived_workflow_that_met_open_work_is_merged_again_without_renames(
+    repo: GitRepo,
+) -> None:
     tasks = [task(f"t{number}", "complete") for number in range(9)]
     write_workflow(repo.path, phase("REFLECTION"), execution(*tasks))
     repo.commit("base")
     repo.git("checkout", "-q", "-b", "fin")
-    state, archive = repo.path / "memory/state", repo.path / "memory/state/.archive/login_20260302T120000Z"
+    state, archive = (
+        repo.path / "memory/state",
+        repo.path / "memory/state/.archive/login_20260302T120000Z",
+    )
     archive.mkdir(parents=True)
-    write_workflow(repo.path, phase("REFLECTION", "complete", last_updated="2026-03-02T12:00:00Z"), execution(*tasks))
+    write_workflow(
+        repo.path,
+        phase("REFLECTION", "complete", last_updated="2026-03-02T12:00:00Z"),
+        execution(*tasks),
+    )
     for name in ("phase.json", "execution.json"):
         (state / name).rename(archive / name)
     repo.commit("fin")
     repo.git("checkout", "-q", "main")
-    write_workflow(repo.path, phase("REFLECTION", last_updated="2026-03-02T12:30:00Z"), execution(*tasks, task("open")))
+    write_workflow(
+        repo.path,
+        phase("REFLECTION", last_updated="2026-03-02T12:30:00Z"),
+        execution(*tasks, task("open")),
+    )
     repo.commit("open")
     repo.git("merge", "-q", "fin", check=False)
     ran = run(repo)
@@ -894,10 +1023,17 @@ def test_outside_a_repository_it_cannot_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["bare", "repo/.git"])
-def test_where_no_files_are_checked_out_it_cannot_run(repo: GitRepo, tmp_path: Path, folder: str) -> None:
+def test_where_no_files_are_checked_out_it_cannot_run(
+    repo: GitRepo, tmp_path: Path, folder: str
+) -> None:
     GitRepo.create(tmp_path / "bare", "--bare")
-    # git itself refuses a bare repository that has to be named, and before 2.44 the inside of .git too
-    message = "cannot use bare repository|no files" if BARE_MUST_BE_NAMED else "no files are checked out here"
+    # git itself refuses a bare repository that has to be named, and before 2.44 the inside of .git
+    # too
+    message = (
+        "cannot use bare repository|no files"
+        if BARE_MUST_BE_NAMED
+        else "no files are checked out here"
+    )
     with pytest.raises(CheckpointError, match=message):
         run_verb(resolve, cwd=tmp_path / folder)
 
@@ -925,16 +1061,24 @@ def test_the_installed_command_resolves(repo: GitRepo) -> None:
 def test_it_runs_no_driver_and_leaves_no_trace(repo: GitRepo) -> None:
     conflicted(repo)
     run(repo, "--take", "ours")
-    assert sorted(path.name for path in (repo.path / ".checkpoints").iterdir()) == ["build.checkpoint.json"]
+    assert sorted(path.name for path in (repo.path / ".checkpoints").iterdir()) == [
+        "build.checkpoint.json"
+    ]
 
 
 # what git merged as text
 
 
 def decided_differently() -> dict[str, str]:
-    """Two sides that git's text merge stops at, and of which the driver leaves a conflict at the step alone."""
+    """Two sides that git's text merge stops at, and of which the driver leaves a conflict at the
+    step alone.
+    """
     base = checkpoint(context_primer={"key_decisions": ["SQLite"]})
-    sides = {"base": base, "ours": {**base, "step": "ours-step"}, "theirs": {**base, "step": "theirs-step"}}
+    sides = {
+        "base": base,
+        "ours": {**base, "step": "ours-step"},
+        "theirs": {**base, "step": "theirs-step"},
+    }
     for name in ("ours", "theirs"):
         sides[name]["context_primer"] = {"key_decisions": ["SQLite", f"decided by {name}"]}
     return {name: json.dumps(each, indent=2) + "\n" for name, each in sides.items()}
@@ -948,7 +1092,9 @@ OTHER_STYLES = [
 
 @pytest.mark.parametrize("style", ["merge", *OTHER_STYLES])
 @pytest.mark.parametrize("how", ["unmerged", "added", "committed", "fetched"])
-def test_without_the_driver_resolve_merges_what_it_would_have(repo: GitRepo, style: str, how: str) -> None:
+def test_without_the_driver_resolve_merges_what_it_would_have(
+    repo: GitRepo, style: str, how: str
+) -> None:
     conflicted(repo, **decided_differently(), driver=False, style=style)
     if how != "unmerged":
         repo.git("add", "-A")
@@ -959,20 +1105,28 @@ def test_without_the_driver_resolve_merges_what_it_would_have(repo: GitRepo, sty
         repo.git("reset", "-q")
     ran = run(repo)
     assert ran.outcome.code == 1
-    assert [(one.code, one.where) for one in ran.outcome.findings] == [("resolve/undecided", "/step")]
+    assert [(one.code, one.where) for one in ran.outcome.findings] == [
+        ("resolve/undecided", "/step")
+    ]
     text = repo.read(PATH)
     assert text.count("<<<<<<< ") == 1
     assert "decided by ours" in text
     assert "decided by theirs" in text
     assert run(repo, "--where", "/step", "--take", "theirs").outcome.code == 0
     assert value(repo)["step"] == "theirs-step"
-    assert sorted(value(repo)["context_primer"]["key_decisions"]) == ["SQLite", "decided by ours", "decided by theirs"]
+    assert sorted(value(repo)["context_primer"]["key_decisions"]) == [
+        "SQLite",
+        "decided by ours",
+        "decided by theirs",
+    ]
     assert staged(repo) == repo.read(PATH)
     assert "nothing to resolve" in said(run(repo))
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_where_no_merge_is_left_to_make_again_the_markers_themselves_are_merged(repo: GitRepo, style: str) -> None:
+def test_where_no_merge_is_left_to_make_again_the_markers_themselves_are_merged(
+    repo: GitRepo, style: str
+) -> None:
     conflicted(repo, **decided_differently(), driver=False, style=style)
     text = repo.read(PATH).replace("tidepool", "tidepool, edited since")
     repo.git("merge", "--abort")
@@ -980,7 +1134,11 @@ def test_where_no_merge_is_left_to_make_again_the_markers_themselves_are_merged(
     assert [one.where for one in run(repo).outcome.findings] == ["/step"]
     assert run(repo, "--where", "/step", "--take", "ours").outcome.code == 0
     assert value(repo)["project"] == "tidepool, edited since"
-    assert sorted(value(repo)["context_primer"]["key_decisions"]) == ["SQLite", "decided by ours", "decided by theirs"]
+    assert sorted(value(repo)["context_primer"]["key_decisions"]) == [
+        "SQLite",
+        "decided by ours",
+        "decided by theirs",
+    ]
 
 
 def test_markers_that_hold_no_documents_are_left_to_an_editor(repo: GitRepo) -> None:
@@ -994,7 +1152,10 @@ def test_markers_that_hold_no_documents_are_left_to_an_editor(repo: GitRepo) -> 
 
 def test_whoever_meets_a_conflict_is_sent_to_resolve(repo: GitRepo) -> None:
     conflicted(repo, **decided_differently(), driver=False)
-    said_by = {verb: run_checkpoint(verb, cwd=repo.path).stdout for verb in ("status", "next", "validate", "prime")}
+    said_by = {
+        verb: run_checkpoint(verb, cwd=repo.path).stdout
+        for verb in ("status", "next", "validate", "prime")
+    }
     repo.git("add", "-A")
     said_by["pre-commit"] = run_checkpoint("hook", "pre-commit", cwd=repo.path).stdout
     for verb, text in said_by.items():

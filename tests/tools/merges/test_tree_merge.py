@@ -1,4 +1,6 @@
-"""Two commits merged in memory, beside what the real `git merge` with the installed driver makes of them."""
+"""Two commits merged in memory, beside what the real `git merge` with the installed driver makes of
+them.
+"""
 
 import json
 import os
@@ -36,7 +38,13 @@ def decided(*extra: str, first: str = "", **fields: Any) -> str:
     return checkpoint_text(context_primer={"key_decisions": listed}, **fields)
 
 
-def branch(repo: GitRepo, name: str, start_at: str, files: Mapping[str, str | bytes | None], message: str = "") -> str:
+def branch(
+    repo: GitRepo,
+    name: str,
+    start_at: str,
+    files: Mapping[str, str | bytes | None],
+    message: str = "",
+) -> str:
     """A branch with one commit that writes files, or takes them away; its id."""
     repo.git("checkout", "-q", "-B", name, start_at)
     for path, content in files.items():
@@ -54,7 +62,12 @@ def diverge(
     theirs: Mapping[str, str | bytes | None],
 ) -> None:
     """Branches "ours", which is checked out, and "theirs" from one base."""
-    branch(repo, "base", "HEAD" if repo.git("rev-parse", "-q", "--verify", "HEAD", check=False) else "base", base)
+    branch(
+        repo,
+        "base",
+        "HEAD" if repo.git("rev-parse", "-q", "--verify", "HEAD", check=False) else "base",
+        base,
+    )
     branch(repo, "theirs", "base", theirs)
     branch(repo, "ours", "base", ours)
 
@@ -102,29 +115,44 @@ def test_a_conflict_of_text_is_merged_by_meaning(repo: GitRepo) -> None:
 
 
 def test_a_true_conflict_is_told_with_its_place_and_both_sides(repo: GitRepo) -> None:
-    diverge(repo, {PATH: decided()}, {PATH: decided(project="left")}, {PATH: decided(project="right")})
+    diverge(
+        repo, {PATH: decided()}, {PATH: decided(project="left")}, {PATH: decided(project="right")}
+    )
     (remaining,) = merge(repo).remaining
     assert (remaining.path, remaining.kind) == (PATH, "checkpoint")
     assert remaining.clashes == (Clash("/project", '"left"', '"right"'),)
 
 
 def test_what_git_would_blend_line_by_line_is_given_to_our_merge(repo: GitRepo) -> None:
-    rows = [{"id": f"row-{n}", "label": "x", "status": "not_started", "a": 1, "b": 1, "c": 1, "d": 1} for n in range(2)]
-    ours, theirs = [{**rows[0], "status": "blocked"}, rows[1]], [{**rows[0], "d": 2, "status": "complete"}, rows[1]]
-    fields = [{"progress_table": some, "step": step} for some, step in ((rows, "1"), (ours, "1"), (theirs, "1"))]
+    rows = [
+        {"id": f"row-{n}", "label": "x", "status": "not_started", "a": 1, "b": 1, "c": 1, "d": 1}
+        for n in range(2)
+    ]
+    ours, theirs = (
+        [{**rows[0], "status": "blocked"}, rows[1]],
+        [{**rows[0], "d": 2, "status": "complete"}, rows[1]],
+    )
+    fields = [
+        {"progress_table": some, "step": step}
+        for some, step in ((rows, "1"), (ours, "1"), (theirs, "1"))
+    ]
     diverge(repo, *({PATH: checkpoint_text(**some)} for some in fields))
     assert [one.kind for one in merge(repo).remaining] == ["checkpoint"]
 
 
 def test_a_clean_text_merge_that_is_no_merge_of_meaning_is_not_taken(repo: GitRepo) -> None:
-    """Both append the same new key at different places: as text that is clean, and a duplicate key."""
+    """Both append the same new key at different places: as text that is clean, and a duplicate
+    key.
+    """
     lines = ["{", '"a": 1,', '"b": 2,', '"c": 3,', '"d": 4,', '"e": 5', "}"]
     base, ours, theirs = ("\n".join(some) + "\n" for some in (
         lines, [lines[0], '"new": "x",', *lines[1:]], [*lines[:5], '"new": "x",', *lines[5:]]
     ))  # fmt: skip
     diverge(repo, {PATH: base}, {PATH: ours}, {PATH: theirs})
     with open_plain(str(repo.path)) as plain:
-        by_lines = merge_by_lines(plain, repo.git("rev-parse", "ours"), repo.git("rev-parse", "theirs"))
+        by_lines = merge_by_lines(
+            plain, repo.git("rev-parse", "ours"), repo.git("rev-parse", "theirs")
+        )
         text = read_files_at(plain.cwd, [PATH], plain.env, by_lines.tree)[PATH] or b""
     assert by_lines.clean
     assert text.count(b'"new"') == 2
@@ -135,7 +163,9 @@ def test_a_clean_text_merge_that_is_no_merge_of_meaning_is_not_taken(repo: GitRe
 
 def test_a_record_that_both_sides_have_differently_is_never_blended(repo: GitRepo) -> None:
     lines = [f"key_{number}: {number}" for number in range(9)]
-    base, ours, theirs = ("\n".join(some) + "\n" for some in (lines, ["x: 1", *lines], [*lines, "y: 1"]))
+    base, ours, theirs = (
+        "\n".join(some) + "\n" for some in (lines, ["x: 1", *lines], [*lines, "y: 1"])
+    )
     diverge(repo, {RECORD: base}, {RECORD: ours}, {RECORD: theirs})
     assert merge_plainly(repo, "ours", "theirs").clean
     assert [(one.path, one.kind) for one in merge(repo).remaining] == [(RECORD, "record")]
@@ -143,7 +173,9 @@ def test_a_record_that_both_sides_have_differently_is_never_blended(repo: GitRep
 
 def test_a_file_that_is_only_named_like_a_record_merges_by_lines(repo: GitRepo) -> None:
     path, lines = "notes/phase_one_abc.yaml", [f"key_{number}: {number}" for number in range(9)]
-    base, ours, theirs = ("\n".join(some) + "\n" for some in (lines, ["x: 1", *lines], [*lines, "y: 1"]))
+    base, ours, theirs = (
+        "\n".join(some) + "\n" for some in (lines, ["x: 1", *lines], [*lines, "y: 1"])
+    )
     diverge(repo, {path: base}, {path: ours}, {path: theirs})
     assert merge(repo).is_clean
 
@@ -151,7 +183,10 @@ def test_a_file_that_is_only_named_like_a_record_merges_by_lines(repo: GitRepo) 
 def test_a_workflow_file_merges_by_its_own_schema(repo: GitRepo) -> None:
     phases = {name: {"status": "pending", "attempts": 0} for name in ("plan", "build")}
     state = {"workflow_id": "w", "phases": phases, "last_updated": "2026-01-01T00:00:00Z"}
-    texts = [json.dumps({**state, "last_updated": f"2026-01-0{day}T00:00:00Z"}, indent=2) for day in (1, 3, 2)]
+    texts = [
+        json.dumps({**state, "last_updated": f"2026-01-0{day}T00:00:00Z"}, indent=2)
+        for day in (1, 3, 2)
+    ]
     diverge(repo, *({PHASE: text} for text in texts))
     merged = merge(repo)
     assert merged.is_clean
@@ -204,7 +239,14 @@ def test_a_link_against_a_checkpoint_remains(repo: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["*.json merge=union", "* merge=ours", "* -merge", "* binary", "[attr]ours merge=union\n* ours"]
+    "line",
+    [
+        "*.json merge=union",
+        "* merge=ours",
+        "* -merge",
+        "* binary",
+        "[attr]ours merge=union\n* ours",
+    ],
 )
 def test_attributes_of_neither_branch_nor_the_work_tree_count(repo: GitRepo, line: str) -> None:
     files = [{PATH: decided(project=name), "f": f"{name}\n"} for name in ("base", "left", "right")]
@@ -214,7 +256,10 @@ def test_attributes_of_neither_branch_nor_the_work_tree_count(repo: GitRepo, lin
         files_of_side["sub/.gitattributes"] = f"{line}\n"
     diverge(repo, *(dict(some) for some in files))
     repo.write(".git/info/attributes", f"{line}\n")
-    assert [(one.path, one.kind) for one in merge(repo).remaining] == [(PATH, "checkpoint"), ("f", "file")]
+    assert [(one.path, one.kind) for one in merge(repo).remaining] == [
+        (PATH, "checkpoint"),
+        ("f", "file"),
+    ]
     assert not merge_plainly(repo, "ours", "theirs").clean
 
 
@@ -262,13 +307,17 @@ def test_neither_index_nor_work_tree_nor_a_ref_is_touched(repo: GitRepo) -> None
     assert repo.read(PATH) == "what nobody committed"
 
 
-def test_it_works_in_a_bare_repository_and_in_a_linked_work_tree(repo: GitRepo, tmp_path: Path) -> None:
+def test_it_works_in_a_bare_repository_and_in_a_linked_work_tree(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     diverge(repo, {PATH: decided()}, {PATH: decided("ours")}, {PATH: decided("theirs")})
     bare, linked = tmp_path / "it's bare.git", tmp_path / "a linked one"
     repo.git("clone", "-q", "--bare", ".", str(bare))
     repo.git("worktree", "add", "-q", str(linked), "base")
     places = (repo.path, bare, linked)
-    found = [merge_commits(str(place), "ours", "theirs", env=environ_in(place)).tree for place in places]
+    found = [
+        merge_commits(str(place), "ours", "theirs", env=environ_in(place)).tree for place in places
+    ]
     assert len(set(found)) == 1
 
 
@@ -284,7 +333,11 @@ def test_a_quarantine_is_read_and_new_objects_go_there(repo: GitRepo, tmp_path: 
     new = tmp_path / "incoming"
     new.mkdir()
     objects = f"{repo.path}/.git/objects"
-    env = {**os.environ, "GIT_OBJECT_DIRECTORY": str(new), "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects}
+    env = {
+        **os.environ,
+        "GIT_OBJECT_DIRECTORY": str(new),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
+    }
     merged = merge(repo, env=env)
     assert merged.is_clean
     assert repo.exit_code("git", "cat-file", "-e", merged.tree) != 0
@@ -310,13 +363,17 @@ def test_a_revision_that_names_no_commit_is_refused(repo: GitRepo, name: str) ->
 
 
 def test_the_tree_is_the_one_that_git_makes_with_the_driver(repo: GitRepo) -> None:
-    """Sessions, renames, removals, broken JSON, criss-crosses; many more in benchmarks/merged_commits.py."""
+    """Sessions, renames, removals, broken JSON, criss-crosses; many more in
+    benchmarks/merged_commits.py.
+    """
     drive(repo)
     seeds = (57, 80, 125, *range(100, 106))  # renames that collide, and whatever comes
     stream = Stream()
     crossed = [write_history(stream, f"s{seed}", seed) for seed in seeds]
     stream.write(repo)
     found = [compare_merges(repo, f"s{seed}/ours", f"s{seed}/theirs") for seed in seeds]
-    assert [(seed, one.differences) for seed, one in zip(seeds, found, strict=True) if one.differences] == []
+    assert [
+        (seed, one.differences) for seed, one in zip(seeds, found, strict=True) if one.differences
+    ] == []
     assert any(crossed)
     assert any(one.is_clean for one in found)

@@ -29,9 +29,13 @@ RUN = {"at": "2026-03-03T00:00:00Z", "verdict": "PASS"}
 
 @pytest.fixture
 def fork(repo: GitRepo, tmp_path: Path) -> Fork:
-    """Makes a clone with the driver in which this branch and its upstream hold these texts; None removes the file."""
+    """Makes a clone with the driver in which this branch and its upstream hold these texts; None
+    removes the file.
+    """
 
-    def make(base: str | None, mine: str | bytes | None, theirs: str | bytes | None, path: str = PATH) -> GitRepo:
+    def make(
+        base: str | None, mine: str | bytes | None, theirs: str | bytes | None, path: str = PATH
+    ) -> GitRepo:
         repo.write("readme", "x")
         put(repo, path, base)
         repo.git("clone", "-q", str(repo.path), str(tmp_path / "clone"))
@@ -75,7 +79,11 @@ def pull(repo: GitRepo) -> int:
 
 
 def test_a_clean_merge_is_foreseen_and_comes(fork: Fork) -> None:
-    clone = fork(text(), text(step="sprint-3"), text(blockers=[{"id": "b", "description": "x", "needs": "info"}]))
+    clone = fork(
+        text(),
+        text(step="sprint-3"),
+        text(blockers=[{"id": "b", "description": "x", "needs": "info"}]),
+    )
     assert preview(clone) == FilePreview(PATH, "clean")
     assert pull(clone) == 0
     assert predict_line_merge(clone) == Upstream("origin/main", ahead=2, behind=0)
@@ -105,7 +113,8 @@ def test_nothing_is_said_of_what_only_this_branch_changed(fork: Fork) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "kind"), [(None, "sprint-4", "removed-here"), ("sprint-3", None, "removed-there")]
+    ("mine", "theirs", "kind"),
+    [(None, "sprint-4", "removed-here"), ("sprint-3", None, "removed-there")],
 )
 def test_a_removal_against_a_change_is_foreseen_and_comes(
     fork: Fork, mine: str | None, theirs: str | None, kind: str
@@ -117,7 +126,11 @@ def test_a_removal_against_a_change_is_foreseen_and_comes(
 
 @pytest.mark.parametrize("step", ["sprint-3", "sprint-4"])
 def test_two_new_files_meet_without_a_base(fork: Fork, step: str) -> None:
-    other = text(step=step, updated_at="2026-03-02T10:00:00Z", status="in_progress" if step == "sprint-3" else "failed")
+    other = text(
+        step=step,
+        updated_at="2026-03-02T10:00:00Z",
+        status="in_progress" if step == "sprint-3" else "failed",
+    )
     clone = fork(None, text(step="sprint-3"), other)
     assert preview(clone).kind == ("clean" if step == "sprint-3" else "conflict")
     assert (pull(clone) == 0) == (step == "sprint-3")
@@ -143,21 +156,29 @@ def test_what_is_no_json_is_left_to_gits_lines(fork: Fork, broken: bytes) -> Non
 
 def test_lines_that_merge_into_a_document_again_are_clean(fork: Fork) -> None:
     broken = text().replace('"phase"', '"step": "twice", "phase"')
-    clone = fork(broken, text().replace('"status": "in_progress"', '"status": "blocked"', 1), broken + "\n")
+    clone = fork(
+        broken, text().replace('"status": "in_progress"', '"status": "blocked"', 1), broken + "\n"
+    )
     assert preview(clone).kind == "clean"
     assert pull(clone) == 0
 
 
 def test_a_merged_document_that_breaks_a_rule_is_foreseen() -> None:
-    base, mine, theirs = (text(next_actions=actions).encode() for actions in (["a", "b"], ["b"], ["a"]))
+    base, mine, theirs = (
+        text(next_actions=actions).encode() for actions in (["a", "b"], ["b"], ["a"])
+    )
     file = Versions(PATH, "", (Ancestor(base, ()),), mine, theirs, mine, (1, 2))
-    plain = preview_file(
-        file, {}, "conflict", seconds(NOON)
-    )  # by a schema that does not say that the list may not be empty
+    # by a schema that does not say that the list may not be empty
+    plain = preview_file(file, {}, "conflict", seconds(NOON))
     assert (plain.kind, plain.invalid.partition(":")[0]) == ("clean", "/next_actions")
     broken = file._replace(second=text(next_actions=["a"], status="nonsense").encode())
-    assert preview_file(broken, {}, "conflict", seconds(NOON)).invalid == "", "that side was wrong before"
-    assert preview_file(file, Schemas(Choices()).load(PATH), "conflict", seconds(NOON)).kind == "conflict"
+    assert preview_file(broken, {}, "conflict", seconds(NOON)).invalid == "", (
+        "that side was wrong before"
+    )
+    assert (
+        preview_file(file, Schemas(Choices()).load(PATH), "conflict", seconds(NOON)).kind
+        == "conflict"
+    )
 
 
 def test_uncommitted_changes_are_in_the_way(fork: Fork) -> None:
@@ -190,10 +211,20 @@ def test_unrelated_histories_and_lost_upstreams_are_said(fork: Fork, repo: GitRe
     assert (found.name, found.state) == ("origin/other", "gone")
 
 
-def test_a_shallow_clone_says_that_nothing_can_be_told(fork: Fork, repo: GitRepo, tmp_path: Path) -> None:
+def test_a_shallow_clone_says_that_nothing_can_be_told(
+    fork: Fork, repo: GitRepo, tmp_path: Path
+) -> None:
     fork(text(), text(), text(step="sprint-4"))
     repo.git("branch", "topic", "HEAD~1")
-    repo.git("clone", "-q", "--depth", "1", "--no-single-branch", f"file://{repo.path}", str(tmp_path / "cut"))
+    repo.git(
+        "clone",
+        "-q",
+        "--depth",
+        "1",
+        "--no-single-branch",
+        f"file://{repo.path}",
+        str(tmp_path / "cut"),
+    )
     cut = GitRepo(tmp_path / "cut")
     cut.git("checkout", "-q", "-b", "mine", "origin/topic")
     put(cut, PATH, text(step="sprint-3"))
@@ -204,11 +235,16 @@ def test_a_shallow_clone_says_that_nothing_can_be_told(fork: Fork, repo: GitRepo
 
 
 def test_a_criss_cross_is_merged_over_the_merge_of_its_bases(fork: Fork, repo: GitRepo) -> None:
-    clone = fork(text(skill_state={"n": []}), text(skill_state={"n": ["l"]}), text(skill_state={"n": ["r"]}))
+    clone = fork(
+        text(skill_state={"n": []}), text(skill_state={"n": ["l"]}), text(skill_state={"n": ["r"]})
+    )
     mine, theirs = clone.git("rev-parse", "HEAD"), repo.git("rev-parse", "HEAD")
     repo.git("fetch", "-q", str(clone.path), "main")
     drive(repo)
-    for one, other, changes in ((repo, mine, {"step": "sprint-5"}), (clone, theirs, {"project": "new"})):
+    for one, other, changes in (
+        (repo, mine, {"step": "sprint-5"}),
+        (clone, theirs, {"project": "new"}),
+    ):
         one.git("merge", "-q", "--no-edit", other)
         put(one, PATH, text(skill_state={"n": ["l", "r"]}, **changes))
     clone.git("fetch", "-q")
@@ -273,5 +309,7 @@ def test_a_clone_without_an_upstream_does_not_even_load_the_merge(repo: GitRepo)
         "from checkpoint_git.tools.merges.upstream import read_upstream; "
         "print(read_upstream(find_place('.'), 0, os.environ), 'checkpoint_git.merge' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=repo.path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=repo.path, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["None", "False"]

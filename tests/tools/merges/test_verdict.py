@@ -21,7 +21,9 @@ def sides(*values: Any) -> Sides:
     ((1, 2, 1, 9), ("edited", "")), ((1, 2, 3, 2), ("decided", "first")), ((1, 2, 3, 3), ("decided", "second")),
     ((1, 2, 3, 9), ("edited", "")), ((1, 2, 3, ...), ("lost", "both")), ((..., 1, ..., ...), ("lost", "first")),
 ])  # fmt: skip
-def test_a_place_of_which_no_rule_says_anything(versions: tuple[Any, ...], expected: tuple[str, str]) -> None:
+def test_a_place_of_which_no_rule_says_anything(
+    versions: tuple[Any, ...], expected: tuple[str, str]
+) -> None:
     assert compare(sides(*versions))[:2] == expected
 
 
@@ -35,7 +37,9 @@ def test_a_place_of_which_no_rule_says_anything(versions: tuple[Any, ...], expec
     ((1, 2, 1, 1, 1, 1), ("second", "second")),  # one side comes whole
     ((1, 2, 2, ..., ..., ...), ("combined", "")),
 ])  # fmt: skip
-def test_what_the_rules_make_of_a_place_decides(versions: tuple[Any, ...], expected: tuple[str, str]) -> None:
+def test_what_the_rules_make_of_a_place_decides(
+    versions: tuple[Any, ...], expected: tuple[str, str]
+) -> None:
     assert judge(sides(*versions))[:2] == expected
 
 
@@ -43,5 +47,13 @@ def test_records_with_identities_of_their_own_are_two_and_a_mixture_of_them_is_b
     first, second = {"id": 1, "a": "x", "b": "x"}, {"id": 2, "a": "y", "b": "y"}
     assert is_two_records(sides({}, first, second, ...))
     assert not is_two_records(sides({"id": 1}, first, second, ...))
-    assert judge_record(sides(..., first, second, {"id": 1, "a": "x", "b": "y"}, first, second)).verdict == "mixed-up"
-    assert judge_record(sides(..., first, second, {"id": 1, "a": "new"}, first, second)).verdict == "edited"
+    assert (
+        judge_record(
+            sides(..., first, second, {"id": 1, "a": "x", "b": "y"}, first, second)
+        ).verdict
+        == "mixed-up"
+    )
+    assert (
+        judge_record(sides(..., first, second, {"id": 1, "a": "new"}, first, second)).verdict
+        == "edited"
+    )

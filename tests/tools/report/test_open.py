@@ -34,7 +34,9 @@ def report(repo: GitRepo, *words: str, answer: str | None = "") -> Ran:
     return run_verb(verb, "--no-doctor", "--open", *words, cwd=repo.path, answer=answer)
 
 
-def test_on_a_terminal_a_browser_shows_the_page_that_was_written(project: GitRepo, opened: list[str]) -> None:
+def test_on_a_terminal_a_browser_shows_the_page_that_was_written(
+    project: GitRepo, opened: list[str]
+) -> None:
     ran = report(project, "-o", "the page #1.html")
     assert opened == [(project.path / "the page #1.html").as_uri()]
     assert "%231.html" in opened[0]
@@ -42,14 +44,18 @@ def test_on_a_terminal_a_browser_shows_the_page_that_was_written(project: GitRep
     assert ran.text.endswith("opened in the browser")
 
 
-def test_off_a_terminal_no_browser_starts_and_the_address_is_shown(project: GitRepo, opened: list[str]) -> None:
+def test_off_a_terminal_no_browser_starts_and_the_address_is_shown(
+    project: GitRepo, opened: list[str]
+) -> None:
     ran = report(project, answer=None)
     address = (project.path / ".git" / verb.NAME).as_uri()
     assert ran.text.endswith(f"open {address}")
     assert (opened, ran.outcome.data["opened"]) == ([], False)
 
 
-def test_without_a_browser_the_address_is_shown(project: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_browser_the_address_is_shown(
+    project: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(address: str) -> bool:
         raise webbrowser.Error("could not locate runnable browser")
 

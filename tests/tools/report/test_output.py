@@ -21,7 +21,9 @@ def test_without_a_wish_the_page_goes_into_the_git_directory(place: Place, proje
 
 def test_outside_git_it_goes_into_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / ".checkpoints").mkdir()
-    assert plan_path(find_place(str(tmp_path)), None, str(tmp_path)) == str(tmp_path / "checkpoint-report.html")
+    assert plan_path(find_place(str(tmp_path)), None, str(tmp_path)) == str(
+        tmp_path / "checkpoint-report.html"
+    )
 
 
 def test_a_folder_gets_the_page_under_its_own_name(place: Place, project: Path) -> None:
@@ -30,7 +32,14 @@ def test_a_folder_gets_the_page_under_its_own_name(place: Place, project: Path) 
 
 @pytest.mark.parametrize(
     "wished",
-    ["", "a\0b", "missing/x.html", ".checkpoints/x.html", ".checkpoints/build.checkpoint.json", "data.json"],
+    [
+        "",
+        "a\0b",
+        "missing/x.html",
+        ".checkpoints/x.html",
+        ".checkpoints/build.checkpoint.json",
+        "data.json",
+    ],
 )
 def test_a_path_that_is_not_fit_is_refused(place: Place, project: Path, wished: str) -> None:
     with pytest.raises(CheckpointError) as caught:

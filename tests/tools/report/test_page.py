@@ -40,7 +40,9 @@ def drawn(page: PageParts) -> str:
 
 def read_page_of(text: str) -> Reader:
     """Return a page that has this text in each place that can hold one."""
-    page = PageParts(text, [text], [(text, "good")], [section_of("next", message=text)], notes=[text])
+    page = PageParts(
+        text, [text], [(text, "good")], [section_of("next", message=text)], notes=[text]
+    )
     return read(render(page))
 
 
@@ -60,7 +62,11 @@ def test_any_text_stays_text() -> None:
 @given(st.text(max_size=100))
 def test_any_attribute_stays_one_attribute(text: str) -> None:
     blocks = [Table((text, text), [("a", text)])]
-    cells = [dict(found) for name, found in read(drawn(page_of(Summary(blocks=blocks)))).elements if name == "td"]
+    cells = [
+        dict(found)
+        for name, found in read(drawn(page_of(Summary(blocks=blocks)))).elements
+        if name == "td"
+    ]
     assert [set(cell) - {"class"} for cell in cells] == [{"data-head"}]
     assert cells[0]["data-head"] == show(text.capitalize())
 
@@ -73,7 +79,10 @@ def test_no_template_turns_the_escaping_off_and_every_attribute_is_quoted(templa
 
 def test_many_findings_are_folded_by_their_cause_under_a_heading_in_words() -> None:
     causes = ("files are missing", "files moved: a/ -> b/")
-    findings = [Finding(f"drift/{at % 2}", "warning", f"number {at}", cause=causes[at % 2]) for at in range(20)]
+    findings = [
+        Finding(f"drift/{at % 2}", "warning", f"number {at}", cause=causes[at % 2])
+        for at in range(20)
+    ]
     page = page_of(drift=findings)
     assert page.sections[0].note.startswith("20 warnings")
     headings = re.findall('<span class="title">([^<]*)', drawn(page))
@@ -92,7 +101,9 @@ def test_findings_beyond_the_most_are_counted() -> None:
 
 def test_what_a_protocol_shows_in_status_is_on_the_page_where_it_has_no_parts_for_it() -> None:
     rows = [("first <b>", Line("open"))]
-    page = page_of(Summary(lead=[Line("2 notes"), Line("")], blocks=[Table(("note", "state"), rows)]))
+    page = page_of(
+        Summary(lead=[Line("2 notes"), Line("")], blocks=[Table(("note", "state"), rows)])
+    )
     reader = read(render(page))
     assert [section.anchor for section in page.sections] == ["drift", "beside"]
     assert {"2 notes", "first <b>", "open", "State"} <= set(reader.texts)
@@ -100,7 +111,11 @@ def test_what_a_protocol_shows_in_status_is_on_the_page_where_it_has_no_parts_fo
 
 def test_what_matters_now_comes_before_what_is_out_of_date_and_details_after_it() -> None:
     parts = PageParts(sections=[section_of("next")], details=[section_of("skills")])
-    assert [section.anchor for section in page_of(Summary(page=parts)).sections] == ["next", "drift", "skills"]
+    assert [section.anchor for section in page_of(Summary(page=parts)).sections] == [
+        "next",
+        "drift",
+        "skills",
+    ]
 
 
 def test_a_page_is_one_document_with_a_skip_link_and_a_place_for_each_section() -> None:

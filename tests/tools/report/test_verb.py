@@ -35,12 +35,17 @@ LONG = "w" * 400 + " https://example.org/" + "p" * 300
 
 def write_evil(repo: GitRepo, skill: str, status: str = "in_progress") -> None:
     """A checkpoint with a hostile text in every field that may be one."""
-    rows = [{"id": EVIL, "label": EVIL, "status": EVIL}, {"id": "r", "label": LONG, "status": "complete"}]
+    rows = [
+        {"id": EVIL, "label": EVIL, "status": EVIL},
+        {"id": "r", "label": LONG, "status": "complete"},
+    ]
     question = {"id": EVIL, "description": EVIL, "blocking": EVIL, "proposed_resolution": EVIL}
     options = [EVIL, LONG, "<img src=x onerror=\"document.title='pwned'\">", "'; touch pwned; '"]
     address = f"https://example.org/{EVIL}"
     value: dict[str, Any] = {
-        **dict.fromkeys(("project", "project_dir", "created_at", "phase", "step", "depends_on"), EVIL),
+        **dict.fromkeys(
+            ("project", "project_dir", "created_at", "phase", "step", "depends_on"), EVIL
+        ),
         "protocol_version": "1.0",
         "skill": skill,
         "updated_at": "2026-03-02T09:30:00Z",
@@ -55,9 +60,19 @@ def write_evil(repo: GitRepo, skill: str, status: str = "in_progress") -> None:
         "next_actions": [EVIL, {"text": EVIL, "done_when": EVIL}],
         "recently_done": [{"text": EVIL, "at": EVIL}],
         "pm_refs": [
-            {"provider": EVIL, "id": EVIL, "url": "javascript:document.title='pwned'", "role": EVIL},
+            {
+                "provider": EVIL,
+                "id": EVIL,
+                "url": "javascript:document.title='pwned'",
+                "role": EVIL,
+            },
             {"provider": "x", "id": "AB-1", "url": address, "role": "source"},
-            {"provider": "x", "id": "AB-2", "url": "https://example.org/AB-2", "first_seen_at": EVIL},
+            {
+                "provider": "x",
+                "id": "AB-2",
+                "url": "https://example.org/AB-2",
+                "first_seen_at": EVIL,
+            },
         ],
         "cost": {"total_usd": 5, "budget_usd": 1},
         "skill_state": {"private": "never shown"},
@@ -97,8 +112,15 @@ def test_the_page_tells_what_status_next_log_and_doctor_know(repo: GitRepo) -> N
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.commit("Start")
     blocker = {"id": "b1", "description": "Which host?", "needs": "user_decision"}
-    ticket = {"provider": "linear", "id": "AB-1", "role": "source", "url": "https://example.org/AB-1"}
-    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(blockers=[blocker], pm_refs=[ticket]))
+    ticket = {
+        "provider": "linear",
+        "id": "AB-1",
+        "role": "source",
+        "url": "https://example.org/AB-1",
+    }
+    repo.write(
+        ".checkpoints/build.checkpoint.json", checkpoint_text(blockers=[blocker], pm_refs=[ticket])
+    )
     repo.commit("Ask")
     ran = report(repo)
     texts = [text.strip() for text in parse(read_page(repo)).texts]
@@ -162,7 +184,10 @@ def test_a_file_that_is_no_report_is_kept(repo: GitRepo) -> None:
 
 
 def test_a_checkpoint_of_five_megabytes_is_cut_with_a_note(repo: GitRepo) -> None:
-    rows = [{"id": f"r{at}", "label": f"Row {at} " + "x" * 200, "status": "complete"} for at in range(10_000)]
+    rows = [
+        {"id": f"r{at}", "label": f"Row {at} " + "x" * 200, "status": "complete"}
+        for at in range(10_000)
+    ]
     big = checkpoint_text(
         progress_table=rows,
         progress_summary="s" * 1_000_000,
@@ -182,7 +207,10 @@ def test_a_checkpoint_of_five_megabytes_is_cut_with_a_note(repo: GitRepo) -> Non
 
 def test_many_checkpoints_make_no_endless_page(repo: GitRepo) -> None:
     for at in range(300):
-        repo.write(f".checkpoints/s{at}.checkpoint.json", checkpoint_text(skill=f"s{at}", progress_summary="x" * 3_000))
+        repo.write(
+            f".checkpoints/s{at}.checkpoint.json",
+            checkpoint_text(skill=f"s{at}", progress_summary="x" * 3_000),
+        )
     report(repo, "--no-doctor")
     assert len(read_page(repo)) < 1_000_000
     assert "240 more checkpoints not shown" in read_page(repo)
@@ -195,9 +223,15 @@ def test_of_hostile_texts_a_parser_sees_no_element_and_no_handler(evil: GitRepo)
     assert {name for name, _ in reader.elements} <= ELEMENTS
     assert [name for name, _ in reader.elements].count("script") == 1
     attributes = [(key, value or "") for _, found in reader.elements for key, value in found]
-    assert not [key for key, _ in attributes if key.startswith("on") or key in ("style", "src", "srcdoc", "action")]
+    assert not [
+        key
+        for key, _ in attributes
+        if key.startswith("on") or key in ("style", "src", "srcdoc", "action")
+    ]
     links = {value for key, value in attributes if key == "href"}
-    assert {link for link in links if not re.fullmatch(r"#[a-z0-9-]+", link)} == {"https://example.org/AB-2"}
+    assert {link for link in links if not re.fullmatch(r"#[a-z0-9-]+", link)} == {
+        "https://example.org/AB-2"
+    }
     assert ("id", "evil") not in attributes
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066\u2028]", page)
     assert "never shown" not in page
@@ -207,7 +241,9 @@ def test_of_hostile_texts_a_parser_sees_no_element_and_no_handler(evil: GitRepo)
 def test_the_policy_allows_the_pages_own_style_and_script_alone(evil: GitRepo) -> None:
     report(evil, "--no-doctor")
     page = read_page(evil)
-    style, script = (page.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("style", "script"))
+    style, script = (
+        page.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("style", "script")
+    )
     policies = [dict(found).get("content") for name, found in parse(page).elements
                 if name == "meta" and ("http-equiv", "Content-Security-Policy") in found]  # fmt: skip
     assert policies == [make_policy(style, script)]
@@ -221,7 +257,12 @@ def test_headings_tables_and_landmarks_are_in_order(evil: GitRepo) -> None:
     report(evil)
     elements = parse(read_page(evil)).elements
     names = [name for name, _ in elements]
-    assert (names.count("h1"), names.count("main"), names.count("header"), names.count("footer")) == (1, 1, 1, 1)
+    assert (
+        names.count("h1"),
+        names.count("main"),
+        names.count("header"),
+        names.count("footer"),
+    ) == (1, 1, 1, 1)
     levels = [int(name[1]) for name in names if re.fullmatch("h[1-6]", name)]
     assert all(after - before <= 1 for before, after in pairwise(levels))
     assert names.count("caption") == names.count("table") > 2
@@ -229,7 +270,10 @@ def test_headings_tables_and_landmarks_are_in_order(evil: GitRepo) -> None:
     identifiers = [value for _, found in elements for key, value in found if key == "id"]
     assert len(identifiers) == len(set(identifiers))
     targets = [
-        str(value)[1:] for _, found in elements for key, value in found if key == "href" and str(value)[0] == "#"
+        str(value)[1:]
+        for _, found in elements
+        for key, value in found
+        if key == "href" and str(value)[0] == "#"
     ]
     assert set(targets) <= set(identifiers)
 
@@ -248,10 +292,14 @@ def test_the_page_goes_to_stdout_as_it_is(repo: GitRepo) -> None:
 def test_in_a_browser_nothing_hostile_runs_and_only_the_own_script_does(evil: GitRepo) -> None:
     report(evil, "--no-doctor")
     shown = show(evil.path / "status.html")
-    assert "pwned" not in shown.dom.partition("<title>")[2].partition("</title>")[0].replace("'pwned'", "")
+    assert "pwned" not in shown.dom.partition("<title>")[2].partition("</title>")[0].replace(
+        "'pwned'", ""
+    )
     assert not re.search(r"<(img|iframe|b|i)\b|id=\"evil\"", shown.dom)
     assert 'id="theme"' in shown.dom
-    assert not re.search(r'<button id="theme"[^>]* hidden', shown.dom), "the page's own script did not run"
+    assert not re.search(r'<button id="theme"[^>]* hidden', shown.dom), (
+        "the page's own script did not run"
+    )
     assert shown.console == []
 
 
@@ -259,7 +307,9 @@ def test_in_a_browser_nothing_hostile_runs_and_only_the_own_script_does(evil: Gi
 def test_in_a_browser_a_page_with_another_script_runs_none(repo: GitRepo) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     report(repo, "--no-doctor")
-    page = read_page(repo).replace("</body>", "<img src=x onerror=\"document.title='pwned'\"></body>")
+    page = read_page(repo).replace(
+        "</body>", "<img src=x onerror=\"document.title='pwned'\"></body>"
+    )
     (repo.path / "status.html").write_text(page.replace('"use strict";', '"use  strict";'), "utf-8")
     shown = show(repo.path / "status.html")
     assert re.search(r'<button id="theme"[^>]* hidden', shown.dom)
@@ -281,11 +331,18 @@ onmessage = (told) => { document.querySelector("output").textContent = told.data
 @pytest.mark.parametrize("width", [360, 800])
 def test_in_a_browser_nothing_is_wider_than_the_window(evil: GitRepo, width: int) -> None:
     report(evil, "--no-doctor")
-    page = read_page(evil).replace("Content-Security-Policy", "nothing", 1).replace("</body>", PROBE)
+    page = (
+        read_page(evil).replace("Content-Security-Policy", "nothing", 1).replace("</body>", PROBE)
+    )
     evil.write("status.html", page.replace("<details", "<details open"))
     evil.write("frame.html", FRAME.replace("WIDTH", str(width)))
     dom = show(evil.path / "frame.html").dom
-    found = json.loads(dom.partition("<output>")[2].partition("</output>")[0].replace("&lt;", "<").replace("&gt;", ">"))
+    found = json.loads(
+        dom.partition("<output>")[2]
+        .partition("</output>")[0]
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+    )
     assert found[0] == width
     assert found[1] <= width, found[2]
 
@@ -293,7 +350,9 @@ def test_in_a_browser_nothing_is_wider_than_the_window(evil: GitRepo, width: int
 def test_a_skill_whose_name_begins_like_another_has_a_lane_of_its_own(repo: GitRepo) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.commit("One")
-    repo.write(".checkpoints/build.two.checkpoint.json", checkpoint_text(skill="build.two", step="x"))
+    repo.write(
+        ".checkpoints/build.two.checkpoint.json", checkpoint_text(skill="build.two", step="x")
+    )
     repo.commit("Two")
     report(repo, "--no-doctor")
     table = read_page(repo).partition("Changes, newest first</caption>")[2].partition("</table>")[0]
@@ -322,12 +381,20 @@ def write_story(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> str:
     ("since", "recent", "news"),
     [
         ((), ["Ben &"], "yesterday: no changes"),
-        (("--since", "60d"), ["Ben &", "Ada"], "2026-01-01: 2 changes by 2 people, 2 new decisions"),
+        (
+            ("--since", "60d"),
+            ["Ben &", "Ada"],
+            "2026-01-01: 2 changes by 2 people, 2 new decisions",
+        ),
         (("--since", "2026-03-01"), [], "2026-03-01: no changes"),
     ],
 )
 def test_what_changed_since_a_time_and_by_whom(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, since: tuple[str, ...], recent: list[str], news: str
+    repo: GitRepo,
+    monkeypatch: pytest.MonkeyPatch,
+    since: tuple[str, ...],
+    recent: list[str],
+    news: str,
 ) -> None:
     write_story(repo, monkeypatch)
     report(repo, "--no-doctor", *since)
@@ -352,7 +419,10 @@ def test_since_is_a_time(repo: GitRepo) -> None:
     ("remote", "address"),
     [
         ("https://github.com/acme/app.git", "https://github.com/acme/app/commit/"),
-        ("https://ada:secret@gitlab.acme.org:8443/a/b/app", "https://gitlab.acme.org:8443/a/b/app/-/commit/"),
+        (
+            "https://ada:secret@gitlab.acme.org:8443/a/b/app",
+            "https://gitlab.acme.org:8443/a/b/app/-/commit/",
+        ),
         ("git@bitbucket.org:acme/app.git", "https://bitbucket.org/acme/app/commits/"),
         ("ssh://git@codeberg.org:2222/acme/app.git/", "https://codeberg.org/acme/app/commit/"),
         ("https://example.org/acme/app.git", ""),
@@ -366,7 +436,11 @@ def test_commits_link_to_the_forge_of_the_remote(
     commit = write_story(repo, monkeypatch)
     repo.git("remote", "add", "origin", remote)
     report(repo, "--no-doctor")
-    links = [dict(found).get("href") or "" for name, found in parse(read_page(repo)).elements if name == "a"]
+    links = [
+        dict(found).get("href") or ""
+        for name, found in parse(read_page(repo)).elements
+        if name == "a"
+    ]
     assert [link for link in links if commit in link] == ([address + commit] if address else [])
 
 
@@ -392,14 +466,24 @@ def test_in_a_browser_times_are_ages_commands_can_be_copied_and_a_filter_unfolds
 ) -> None:
     question = {"id": "b1", "description": "Which host?", "needs": "user_decision"}
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3 * 86_400 - 60))
-    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(blockers=[question], updated_at=at))
+    repo.write(
+        ".checkpoints/build.checkpoint.json", checkpoint_text(blockers=[question], updated_at=at)
+    )
     complete = checkpoint_text(skill="api", status="complete", next_actions=[])
     repo.write(".checkpoints/api.checkpoint.json", complete)
     report(repo, "--no-doctor")
-    assert f">{at[:10]} {at[11:16]}</time>" in read_page(repo), "without the script the time is that of the file"
-    page = read_page(repo).replace("Content-Security-Policy", "nothing", 1).replace("</body>", SCRIPTED)
+    assert f">{at[:10]} {at[11:16]}</time>" in read_page(repo), (
+        "without the script the time is that of the file"
+    )
+    page = (
+        read_page(repo)
+        .replace("Content-Security-Policy", "nothing", 1)
+        .replace("</body>", SCRIPTED)
+    )
     repo.write("status.html", page)
     repo.write("frame.html", FRAME.replace("WIDTH", "800"))
-    found = json.loads(show(repo.path / "frame.html").dom.partition("<output>")[2].partition("</output>")[0])
+    found = json.loads(
+        show(repo.path / "frame.html").dom.partition("<output>")[2].partition("</output>")[0]
+    )
     commands = page.count('<code class="command">')
     assert found == [False, ["LI"], commands, "3 days ago", True, False]

@@ -25,7 +25,12 @@ GEMINI_STOP = {
     "prompt_response": "done",
     "stop_hook_active": True,
 }
-CURSOR_STOP = {"conversation_id": "c/../1", "generation_id": "g", "status": "aborted", "loop_count": 2}
+CURSOR_STOP = {
+    "conversation_id": "c/../1",
+    "generation_id": "g",
+    "status": "aborted",
+    "loop_count": 2,
+}
 
 
 @rows(
@@ -35,7 +40,10 @@ CURSOR_STOP = {"conversation_id": "c/../1", "generation_id": "g", "status": "abo
         (GEMINI_STOP, HookInput("g1", "", active=True)),
         (CURSOR_STOP, HookInput("c1", "", active=True, ended=True)),
         ({"session_id": "x" * 999, "trigger": "auto"}, HookInput("x" * 64, "auto")),
-        ({"session_id": 7, "source": [], "stop_hook_active": "yes", "loop_count": True}, HookInput()),
+        (
+            {"session_id": 7, "source": [], "stop_hook_active": "yes", "loop_count": True},
+            HookInput(),
+        ),
         ([], HookInput()),
         (None, HookInput()),
     ],
@@ -83,5 +91,7 @@ def test_what_is_too_long_is_taken_and_not_believed() -> None:
 def test_a_pipe_that_nobody_writes_to_is_left_after_a_while() -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading), os.fdopen(writing, "wb"):
-        done = subprocess.run([sys.executable, "-c", READ], stdin=reading, capture_output=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", READ], stdin=reading, capture_output=True, timeout=60
+        )
     assert done.stdout == b"default\n"

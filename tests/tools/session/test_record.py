@@ -1,7 +1,14 @@
 import os
 from pathlib import Path
 
-from checkpoint_git.tools.session.record import FOLDER, read_started, read_told, remove_session, write_start, write_told
+from checkpoint_git.tools.session.record import (
+    FOLDER,
+    read_started,
+    read_told,
+    remove_session,
+    write_start,
+    write_told,
+)
 
 
 def test_the_start_of_a_session_is_noted_once(tmp_path: Path) -> None:

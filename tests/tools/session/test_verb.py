@@ -36,7 +36,9 @@ def call(repo: GitRepo, *words: str, **more: Any) -> str:
 
 
 def test_a_turn_that_ends_without_a_checkpoint_is_reminded_once_in_a_while(worked: GitRepo) -> None:
-    assert "changed (1 commit) in this session, and no checkpoint was written" in call(worked, "stop")
+    assert "changed (1 commit) in this session, and no checkpoint was written" in call(
+        worked, "stop"
+    )
     assert call(worked, "stop") == ""
     os.utime(worked.path / ".git" / FOLDER / "s.told", (3, 3))
     assert call(worked, "stop") != ""
@@ -78,7 +80,9 @@ def test_it_blocks_where_the_configuration_says_so(worked: GitRepo) -> None:
     assert json.loads(call(worked, "stop", "--format=claude"))["decision"] == "block"
 
 
-@pytest.mark.parametrize("more", [{"stop_hook_active": True}, {"loop_count": 1}, {"status": "aborted"}])
+@pytest.mark.parametrize(
+    "more", [{"stop_hook_active": True}, {"loop_count": 1}, {"status": "aborted"}]
+)
 def test_it_never_goes_on_because_of_itself(worked: GitRepo, more: dict[str, Any]) -> None:
     assert call(worked, "stop", "--block", **more) == ""
 
@@ -98,7 +102,10 @@ def test_a_program_is_answered_even_when_there_is_nothing(worked: GitRepo) -> No
 def test_without_checkpoints_or_git_it_is_silent(repo: GitRepo, tmp_path: Path, agent: str) -> None:
     (tmp_path / "plain/.checkpoints").mkdir(parents=True)
     for folder in (repo, GitRepo(tmp_path / "plain")):
-        assert [call(folder, event, f"--format={agent}") for event in ("stop", "precompact")] == ["", ""]
+        assert [call(folder, event, f"--format={agent}") for event in ("stop", "precompact")] == [
+            "",
+            "",
+        ]
 
 
 def test_trouble_is_one_line_and_stops_nothing(repo: GitRepo, tmp_path: Path) -> None:

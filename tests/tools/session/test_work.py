@@ -54,7 +54,9 @@ def test_changed_and_new_files_are_work(begun: GitRepo) -> None:
     assert (len(found.files), found.commits, found.written) == (2, 0, False)
     assert "2 files changed" in describe_work(found)
     assert "done NAME, where NAME is the checkpoint's name." in describe_work(found)
-    assert 'checkpoint update build --step="..." --next "..."; or: ' in describe_work(found, "build")
+    assert 'checkpoint update build --step="..." --next "..."; or: ' in describe_work(
+        found, "build"
+    )
     assert describe_work(found, "build").endswith("checkpoint done build.")
 
 
@@ -130,7 +132,9 @@ def test_others_work_that_was_checked_out_is_none(begun: GitRepo) -> None:
     assert find(begun) is None
 
 
-def test_a_session_that_nobody_knows_and_a_folder_outside_git_have_no_work(begun: GitRepo, tmp_path: Path) -> None:
+def test_a_session_that_nobody_knows_and_a_folder_outside_git_have_no_work(
+    begun: GitRepo, tmp_path: Path
+) -> None:
     touch(begun, "a.txt", LATER)
     assert find(begun, "other") is None
     (tmp_path / "plain/.checkpoints").mkdir(parents=True)

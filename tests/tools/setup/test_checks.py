@@ -36,7 +36,11 @@ from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
 NOW = 1_772_443_800
-CHECKS = [check for check in choose_checks(["install", "driver", "diff", "hooks"]) if not check.code.endswith("/proof")]
+CHECKS = [
+    check
+    for check in choose_checks(["install", "driver", "diff", "hooks"])
+    if not check.code.endswith("/proof")
+]
 NAMES = ("pre-commit", "pre-push", "post-merge")
 HEALTHY = Installation(
     settings=driver_settings.plan_settings("/usr/bin/python3", "/lib", driver_settings.Choices()),
@@ -117,25 +121,35 @@ def test_outside_git_nothing_is_said_about_git() -> None:
 )
 def test_an_attribute_that_leads_elsewhere_is_an_error(value: str, says: str) -> None:
     facts = {"merge_attributes": {PATH: value}}
-    (finding,) = found(find_inert_driver, world(facts=facts, settings=changed(merge_other_driver="other %A")))
+    (finding,) = found(
+        find_inert_driver, world(facts=facts, settings=changed(merge_other_driver="other %A"))
+    )
     assert (finding.level, finding.path) == ("error", PATH)
     assert says in finding.message
 
 
 def test_attributes_that_are_not_committed_are_a_note_unless_there_are_no_commits() -> None:
-    assert told(found(find_inert_driver, world(attributes=NOT_IN_HEAD))) == [("note", "driver/inert")]
-    assert found(find_inert_driver, world(attributes=NOT_IN_HEAD, facts={"has_commits": False})) == []
+    assert told(found(find_inert_driver, world(attributes=NOT_IN_HEAD))) == [
+        ("note", "driver/inert")
+    ]
+    assert (
+        found(find_inert_driver, world(attributes=NOT_IN_HEAD, facts={"has_commits": False})) == []
+    )
 
 
 def test_missing_settings_are_told() -> None:
-    assert told(found(find_inert_driver, world(attributes=NOT_IN_INFO))) == [("warning", "driver/inert")]
-    assert told(found(find_inert_driver, world(settings=changed(merge_checkpoint_recursive="")))) == [
+    assert told(found(find_inert_driver, world(attributes=NOT_IN_INFO))) == [
         ("warning", "driver/inert")
     ]
+    assert told(
+        found(find_inert_driver, world(settings=changed(merge_checkpoint_recursive="")))
+    ) == [("warning", "driver/inert")]
     assert ("error", "driver/inert") in told(
         found(find_inert_driver, world(settings=changed(merge_checkpoint_driver="")))
     )
-    assert found(find_missing_installation, world(settings=changed(merge_checkpoint_driver=""))) == []
+    assert (
+        found(find_missing_installation, world(settings=changed(merge_checkpoint_driver=""))) == []
+    )
 
 
 def test_a_driver_whose_interpreter_or_file_is_gone_is_an_error_said_once() -> None:
@@ -144,9 +158,9 @@ def test_a_driver_whose_interpreter_or_file_is_gone_is_an_error_said_once() -> N
 
 
 def test_anothers_driver_under_our_name_is_a_warning() -> None:
-    assert told(found(find_broken_driver, world(settings=changed(merge_checkpoint_driver="other %A")))) == [
-        ("warning", "driver/broken")
-    ]
+    assert told(
+        found(find_broken_driver, world(settings=changed(merge_checkpoint_driver="other %A")))
+    ) == [("warning", "driver/broken")]
 
 
 # hooks
@@ -162,41 +176,66 @@ def test_hooks_that_git_does_not_run_are_told_together(state: State) -> None:
 
 
 def test_a_hook_that_init_leaves_alone_gets_the_line_to_add() -> None:
-    script = HookFile("pre-push", "/repo/.git/hooks/pre-push", "foreign", b"#!/usr/bin/python3\n", runs=True)
+    script = HookFile(
+        "pre-push", "/repo/.git/hooks/pre-push", "foreign", b"#!/usr/bin/python3\n", runs=True
+    )
     (finding,) = found(find_unreachable_hooks, world(hooks=(*HEALTHY.hooks[:1], script)))
     assert 'checkpoint hook pre-push "$@"' in str(finding.hint)
 
 
 @pytest.mark.parametrize("state", ["ours", "block", "moved"])
 def test_hooks_that_git_runs_are_fine(state: State) -> None:
-    assert found(find_unreachable_hooks, world(hooks=tuple(hook._replace(state=state) for hook in HEALTHY.hooks))) == []
+    assert (
+        found(
+            find_unreachable_hooks,
+            world(hooks=tuple(hook._replace(state=state) for hook in HEALTHY.hooks)),
+        )
+        == []
+    )
 
 
 def test_a_hook_that_calls_us_or_the_frameworks_entry_counts() -> None:
-    foreign = tuple(hook._replace(state="foreign", calls_us=hook.name != "pre-commit") for hook in HEALTHY.hooks)
-    assert told(found(find_unreachable_hooks, world(hooks=foreign))) == [("warning", "hooks/unreachable")]
+    foreign = tuple(
+        hook._replace(state="foreign", calls_us=hook.name != "pre-commit") for hook in HEALTHY.hooks
+    )
+    assert told(found(find_unreachable_hooks, world(hooks=foreign))) == [
+        ("warning", "hooks/unreachable")
+    ]
     assert found(find_unreachable_hooks, world(hooks=foreign, framework_entry=True)) == []
 
 
 @pytest.mark.parametrize("state", ["no-interpreter", "passed-over"])
 def test_words_of_ours_that_never_run_do_not_count_as_a_call(state: State) -> None:
     hooks = tuple(hook._replace(state=state, calls_us=True) for hook in HEALTHY.hooks)
-    assert told(found(find_unreachable_hooks, world(hooks=hooks))) == [("warning", "hooks/unreachable")]
-
-
-def test_a_hooks_path_outside_is_told_once_and_not_where_its_hooks_call_us() -> None:
-    missing = tuple(hook._replace(state="missing") for hook in HEALTHY.hooks)
-    (finding,) = found(find_unreachable_hooks, world(hooks=missing, folder=HooksFolder("/elsewhere", "outside", True)))
-    assert "/elsewhere" in finding.message
-    calling = tuple(hook._replace(state="foreign", calls_us=True) for hook in HEALTHY.hooks)
-    assert found(find_unreachable_hooks, world(hooks=calling, folder=HooksFolder("/elsewhere", "outside", True))) == []
-    assert told(found(find_unreachable_hooks, world(hooks=(), folder=HooksFolder("", "nowhere", False)))) == [
+    assert told(found(find_unreachable_hooks, world(hooks=hooks))) == [
         ("warning", "hooks/unreachable")
     ]
 
 
+def test_a_hooks_path_outside_is_told_once_and_not_where_its_hooks_call_us() -> None:
+    missing = tuple(hook._replace(state="missing") for hook in HEALTHY.hooks)
+    (finding,) = found(
+        find_unreachable_hooks,
+        world(hooks=missing, folder=HooksFolder("/elsewhere", "outside", True)),
+    )
+    assert "/elsewhere" in finding.message
+    calling = tuple(hook._replace(state="foreign", calls_us=True) for hook in HEALTHY.hooks)
+    assert (
+        found(
+            find_unreachable_hooks,
+            world(hooks=calling, folder=HooksFolder("/elsewhere", "outside", True)),
+        )
+        == []
+    )
+    assert told(
+        found(find_unreachable_hooks, world(hooks=(), folder=HooksFolder("", "nowhere", False)))
+    ) == [("warning", "hooks/unreachable")]
+
+
 def test_hooks_whose_interpreter_is_gone_are_told() -> None:
-    (finding,) = found(find_unreachable_hooks, world(settings=MOVED, gone=frozenset({"/gone/python3"})))
+    (finding,) = found(
+        find_unreachable_hooks, world(settings=MOVED, gone=frozenset({"/gone/python3"}))
+    )
     assert "/gone/python3" in finding.message
     assert finding.level == "warning"
 
@@ -208,7 +247,9 @@ def test_an_interpreter_that_is_gone_for_driver_and_hooks_is_one_finding() -> No
     assert "git merges checkpoints as text" in finding.message
 
 
-def test_where_checkpoint_is_on_path_hooks_without_an_interpreter_are_a_note(tmp_path: Path) -> None:
+def test_where_checkpoint_is_on_path_hooks_without_an_interpreter_are_a_note(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "checkpoint").write_text("#!/bin/sh\n")
     (tmp_path / "checkpoint").chmod(0o755)
     context = world(settings=MOVED, gone=frozenset({"/gone/python3"}))
@@ -232,7 +273,9 @@ def test_what_a_sparse_checkout_leaves_out_is_a_note_and_goes_with_its_hint(repo
     assert look() == []
 
 
-def test_a_lock_of_a_git_that_was_killed_is_named_and_one_of_a_git_that_runs_is_not(repo: GitRepo) -> None:
+def test_a_lock_of_a_git_that_was_killed_is_named_and_one_of_a_git_that_runs_is_not(
+    repo: GitRepo,
+) -> None:
     repo.write(PATH, checkpoint_text())
     repo.commit()
     repo.git("worktree", "add", "-q", str(repo.path.parent / "beside"))
@@ -254,7 +297,11 @@ def test_a_lock_of_a_git_that_was_killed_is_named_and_one_of_a_git_that_runs_is_
     beside = repo.path.parent / "beside"
     subprocess.run(["git", "add", "new.txt"], cwd=beside, check=True)
     with subprocess.Popen(
-        ["sh", "-c", "git commit --include new.txt; :"],  # what this process starts itself is not counted
+        [
+            "sh",
+            "-c",
+            "git commit --include new.txt; :",
+        ],  # what this process starts itself is not counted
         cwd=beside,
         env={**os.environ, "GIT_EDITOR": "echo ready; cat; :"},
         stdin=subprocess.PIPE,
@@ -268,7 +315,9 @@ def test_a_lock_of_a_git_that_was_killed_is_named_and_one_of_a_git_that_runs_is_
         os.killpg(commit.pid, signal.SIGKILL)
 
     findings = look()
-    assert [(finding.level, finding.code) for finding in findings] == [("warning", "clone/stale-lock")] * 2
+    assert [(finding.level, finding.code) for finding in findings] == [
+        ("warning", "clone/stale-lock")
+    ] * 2
     for finding, lock in zip(findings, (ref, index), strict=True):
         assert f"git left {lock} 7m ago" in finding.message
         assert lock.exists()

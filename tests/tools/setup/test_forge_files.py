@@ -1,4 +1,6 @@
-"""The forge's files: what they say and must not say, and how they come, are renewed and go with init and uninstall."""
+"""The forge's files: what they say and must not say, and how they come, are renewed and go with
+init and uninstall.
+"""
 
 import os
 import re
@@ -16,7 +18,14 @@ from checkpoint_git.cli.parser import parse
 from checkpoint_git.cli.render import FORMATS
 from checkpoint_git.cli.verbs import load_verb
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.tools.setup.forge_files import COMMANDS, FORGES, PLAIN_BRANCH, UNKNOWN, forge_files, is_unedited
+from checkpoint_git.tools.setup.forge_files import (
+    COMMANDS,
+    FORGES,
+    PLAIN_BRANCH,
+    UNKNOWN,
+    forge_files,
+    is_unedited,
+)
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.uninstall import uninstall
 from tests.architecture.imports import ROOT
@@ -25,7 +34,9 @@ from tests.support.repos import GitRepo, environ_in
 from tests.support.rows import rows
 from tests.support.snapshot import take_snapshot
 
-FILES = {path: data for forge in FORGES for path, data in forge_files(forge, "main", "1.2.3").items()}
+FILES = {
+    path: data for forge in FORGES for path, data in forge_files(forge, "main", "1.2.3").items()
+}
 ACTION = ROOT / "action.yml"
 
 
@@ -60,9 +71,9 @@ def test_every_command_is_one_that_the_command_line_takes(name: str) -> None:
 @rows("name", sorted(COMMANDS))
 def test_every_command_stands_in_a_file_of_each_forge(name: str) -> None:
     for forge in FORGES:
-        assert any(COMMANDS[name].encode() in data for data in forge_files(forge, "main", "1").values()), (
-            f"{forge} lacks {name}"
-        )
+        assert any(
+            COMMANDS[name].encode() in data for data in forge_files(forge, "main", "1").values()
+        ), f"{forge} lacks {name}"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +107,9 @@ def test_every_foreign_action_is_pinned_to_a_commit() -> None:
     text = b"\n".join([*FILES.values(), ACTION.read_bytes()]).decode()
     used = re.findall(r"^\s*(?:- )?uses: (.*)$", text, re.MULTILINE)
     assert len(used) >= 3
-    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+( \([\d-]{10}\))?", one) for one in used)
+    assert all(
+        re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+( \([\d-]{10}\))?", one) for one in used
+    )
 
 
 def test_the_job_that_sees_a_pull_requests_files_may_only_read_and_keeps_no_token() -> None:
@@ -111,7 +124,10 @@ def test_the_job_that_sees_a_pull_requests_files_may_only_read_and_keeps_no_toke
 def test_the_job_that_may_write_never_checks_out_anything_but_the_base() -> None:
     premerge = load(".github/workflows/checkpoint-premerge.yml")
     assert premerge["permissions"] == {}
-    assert premerge["jobs"]["premerge"]["permissions"] == {"contents": "write", "pull-requests": "read"}
+    assert premerge["jobs"]["premerge"]["permissions"] == {
+        "contents": "write",
+        "pull-requests": "read",
+    }
     assert premerge["jobs"]["premerge"]["steps"][0]["with"]["ref"] == "main"
     assert "pull_request" not in premerge[True]
     for script in scripts(premerge):
@@ -128,18 +144,28 @@ INSTALLS += [
 
 
 def test_every_python_of_an_installation_looks_only_at_its_own_modules() -> None:
-    starts = [start for script in INSTALLS for start in re.findall(r"\bpython3?\b\"? (-.*)", script)]
+    starts = [
+        start for script in INSTALLS for start in re.findall(r"\bpython3?\b\"? (-.*)", script)
+    ]
     assert len(starts) == 8
     assert [start for start in starts if not start.startswith("-I -m ")] == []
 
 
 # the quick one is a line that makes no environment, which takes seconds
 @pytest.mark.parametrize(
-    "script", [INSTALLS[-1], *(pytest.param(line, marks=pytest.mark.deep) for line in INSTALLS[:-1])]
+    "script",
+    [INSTALLS[-1], *(pytest.param(line, marks=pytest.mark.deep) for line in INSTALLS[:-1])],
 )
 def test_an_installation_runs_nothing_of_what_is_checked_out(script: str, tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
-    for name in ("venv.py", "pip.py", "ensurepip.py", "subprocess.py", "sitecustomize.py", "logging.py"):
+    for name in (
+        "venv.py",
+        "pip.py",
+        "ensurepip.py",
+        "subprocess.py",
+        "sitecustomize.py",
+        "logging.py",
+    ):
         (checkout / name).parent.mkdir(exist_ok=True)
         (checkout / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     (tmp_path / "temporary").mkdir()
@@ -149,9 +175,15 @@ def test_an_installation_runs_nothing_of_what_is_checked_out(script: str, tmp_pa
         "ACTION": "/nowhere/x",
         "REQUIREMENTS": "nowhere",
     }
-    folders = {"RUNNER_TEMP": str(tmp_path / "temporary"), "GITHUB_WORKSPACE": "/nowhere", "CI_PROJECT_DIR": "/nowhere"}
+    folders = {
+        "RUNNER_TEMP": str(tmp_path / "temporary"),
+        "GITHUB_WORKSPACE": "/nowhere",
+        "CI_PROJECT_DIR": "/nowhere",
+    }
     env = {"PATH": path, "HOME": str(tmp_path), "PYTHONPATH": "", **nowhere, **folders}
-    done = subprocess.run(["bash", "-ec", script], cwd=checkout, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=checkout, env=env, capture_output=True, text=True, timeout=120
+    )
     assert "nowhere" in done.stdout + done.stderr  # pip has looked for what it was to install
     assert not (tmp_path / "ran").exists()
 
@@ -166,7 +198,9 @@ def test_a_job_that_may_write_installs_only_what_hashes_vouch_for() -> None:
 
 def test_the_gitlab_job_that_writes_runs_on_the_base_alone() -> None:
     jobs = load(".gitlab/checkpoints.gitlab-ci.yml")
-    assert jobs["checkpoint-premerge"]["rules"] == [{"if": '$CI_COMMIT_BRANCH == "main" && $CHECKPOINT_PUSH_TOKEN'}]
+    assert jobs["checkpoint-premerge"]["rules"] == [
+        {"if": '$CI_COMMIT_BRANCH == "main" && $CHECKPOINT_PUSH_TOKEN'}
+    ]
     assert load(".gitlab-ci.yml") == {"include": [{"local": ".gitlab/checkpoints.gitlab-ci.yml"}]}
 
 
@@ -177,7 +211,9 @@ def test_the_jobs_install_what_they_are_told_or_what_fails_until_it_is_edited() 
         ("gitlab", ".gitlab/checkpoints.gitlab-ci.yml"),
     ):
         source = "git+https://forge.example/o/n@" + "a1" * 20
-        data = forge_files("github" if forge == "github" else "gitlab", "main", "1.2.3", source)[path]
+        data = forge_files("github" if forge == "github" else "gitlab", "main", "1.2.3", source)[
+            path
+        ]
         settings = yaml.safe_load(data)
         assert settings["env" if forge == "github" else "variables"]["CHECKPOINT_GIT"] == source
 
@@ -204,7 +240,9 @@ def test_a_branch_with_letters_that_mean_more_cannot(name: str) -> None:
 
 def test_the_docs_show_the_action_with_inputs_that_it_has() -> None:
     page = (ROOT / "docs/forges.md").read_text()
-    (shown,) = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "uses:" in block]
+    (shown,) = [
+        block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "uses:" in block
+    ]
     (step,) = yaml.safe_load(shown)
     inputs = yaml.safe_load(ACTION.read_text())["inputs"]
     assert set(step["with"]) <= set(inputs)
@@ -219,7 +257,9 @@ CHECKS = ".github/workflows/checkpoints.yml"
 def set_up(repo: GitRepo, *forges: str) -> list[str]:
     """What init did to the forges' files, as "deed what"."""
     steps = init(str(repo.path), Options(ci=forges), os.environ).steps
-    return [f"{step.deed} {step.what}" for step in steps if ".git" in step.what and ".yml" in step.what]
+    return [
+        f"{step.deed} {step.what}" for step in steps if ".git" in step.what and ".yml" in step.what
+    ]
 
 
 def test_both_forges_get_their_files_and_a_second_run_changes_nothing(repo: GitRepo) -> None:
@@ -274,7 +314,9 @@ def test_a_file_of_somebody_elses_stays_as_it_is_with_and_without_uninstall(repo
 
 
 def test_a_pipeline_that_includes_ours_already_leaves_nothing_to_do(repo: GitRepo) -> None:
-    repo.write(".gitlab-ci.yml", "include:\n  - local: .gitlab/checkpoints.gitlab-ci.yml\nstages: [test]\n")
+    repo.write(
+        ".gitlab-ci.yml", "include:\n  - local: .gitlab/checkpoints.gitlab-ci.yml\nstages: [test]\n"
+    )
     assert "keep .gitlab-ci.yml" in set_up(repo, "gitlab")
 
 

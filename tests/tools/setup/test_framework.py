@@ -1,4 +1,6 @@
-"""Our entry in a .pre-commit-config.yaml, and the offer to the framework, which the real framework runs."""
+"""Our entry in a .pre-commit-config.yaml, and the offer to the framework, which the real framework
+runs.
+"""
 
 import os
 import re
@@ -171,7 +173,9 @@ def test_the_real_framework_runs_validate_on_what_is_staged(repo: GitRepo) -> No
 
 
 def test_the_entry_that_init_writes_blocks_a_commit_with_a_bare_search_path(repo: GitRepo) -> None:
-    repo.write(".pre-commit-config.yaml", "repos:\n- repo: meta\n  hooks:\n  - id: check-hooks-apply\n")
+    repo.write(
+        ".pre-commit-config.yaml", "repos:\n- repo: meta\n  hooks:\n  - id: check-hooks-apply\n"
+    )
     repo.commit()
     init(str(repo.path), Options(), os.environ)
     assert _run(repo, "install").returncode == 0
@@ -187,19 +191,26 @@ def test_the_entry_that_init_writes_blocks_a_commit_with_a_bare_search_path(repo
 
 
 @pytest.mark.wheel
-def test_the_real_framework_installs_and_runs_both_hooks_from_a_clone(repo: GitRepo, tmp_path: Path) -> None:
+def test_the_real_framework_installs_and_runs_both_hooks_from_a_clone(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     unwanted = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", ".hypothesis")
     shutil.copytree(ROOT, tmp_path / "project", ignore=unwanted)
     project = GitRepo.create(tmp_path / "project")
     project.commit()
     repo.write(PATH, BAD)
     repo.git("add", ".")
-    env = {"PRE_COMMIT_HOME": str(tmp_path / "cache"), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    env = {
+        "PRE_COMMIT_HOME": str(tmp_path / "cache"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     words = ["try-repo", str(project.path), "checkpoint-validate", "--verbose"]
     assert f"{PATH}:10".encode() in _run(repo, *words, **env).stdout
     repo.write(PATH, checkpoint_text())
     repo.git("add", ".")
     assert _run(repo, *words, **env).returncode == 0
-    said = _run(repo, "try-repo", str(project.path), "checkpoint-doctor", "--verbose", **env).stdout.decode()
+    said = _run(
+        repo, "try-repo", str(project.path), "checkpoint-doctor", "--verbose", **env
+    ).stdout.decode()
     assert "checkpoint-doctor" in said
     assert "Traceback" not in said

@@ -58,13 +58,22 @@ def test_every_state_is_told_apart(hook: HookFile, state: State) -> None:
 
 @rows(
     "line",
-    ["#!/bin/sh", "#! /bin/bash -e", "#!/usr/bin/env bash", "#!/usr/bin/env -S dash -e", "npm test", ""],
+    [
+        "#!/bin/sh",
+        "#! /bin/bash -e",
+        "#!/usr/bin/env bash",
+        "#!/usr/bin/env -S dash -e",
+        "npm test",
+        "",
+    ],
 )
 def test_a_shell_script_can_be_extended(line: str) -> None:
     assert why_not_extend(_hook(f"{line}\ntrue\n".encode())) == ""
 
 
-@rows("line", ["#!/usr/bin/env python3", "#!/usr/bin/perl -w", "#!/usr/bin/env", "#!", "#!/bin/zsh"])
+@rows(
+    "line", ["#!/usr/bin/env python3", "#!/usr/bin/perl -w", "#!/usr/bin/env", "#!", "#!/bin/zsh"]
+)
 def test_another_script_cannot(line: str) -> None:
     assert why_not_extend(_hook(f"{line}\n".encode())) == "it is not a shell script"
 
@@ -85,7 +94,10 @@ def test_what_git_does_not_run_or_we_cannot_see_is_left_alone() -> None:
     assert "not executable" in why_not_extend(_hook(b"#!/bin/sh\n", runs=False))
     assert "CRLF" in why_not_extend(_hook(b"#!/bin/sh\r\ntrue\r\n"))
     assert "not a shell script" in why_not_extend(_hook(b"\x7fELF\x02\x01\x00"))
-    assert why_not_extend(_hook(None)._replace(blocked="it is a symbolic link")) == "it is a symbolic link"
+    assert (
+        why_not_extend(_hook(None)._replace(blocked="it is a symbolic link"))
+        == "it is a symbolic link"
+    )
 
 
 @rows("data", [b"#!/bin/sh\nnpm test\n", b"#!/bin/sh", b"", b"npm test", b"#!/bin/sh\n\n"])
@@ -139,8 +151,16 @@ def test_every_script_asks_for_the_paths_of_the_table(name: str) -> None:
 
 @rows("name", HOOKS)
 def test_the_scripts_hand_over_in_the_same_words(name: str) -> None:
-    lines = [line.replace(name.encode(), b"NAME") for line in SHIMS[name].splitlines() if b"python" in line.lower()]
-    like = [line.replace(b"pre-commit", b"NAME") for line in BODY.splitlines() if b"python" in line.lower()]
+    lines = [
+        line.replace(name.encode(), b"NAME")
+        for line in SHIMS[name].splitlines()
+        if b"python" in line.lower()
+    ]
+    like = [
+        line.replace(b"pre-commit", b"NAME")
+        for line in BODY.splitlines()
+        if b"python" in line.lower()
+    ]
     assert lines == like
 
 
@@ -176,7 +196,12 @@ GOING_ON = (
     "if [ -z x ]; then\n  exit 0\nfi",
     "case $1 in\na) exit 0 ;;\nesac",
 )
-UNINDENTED = ("if [ -z x ]; then\nexit 0\nfi\n", "f() {\nexit 0\n}\n", "cat <<END\nexit 0\nEND\n", "false ||\nexit 0\n")
+UNINDENTED = (
+    "if [ -z x ]; then\nexit 0\nfi\n",
+    "f() {\nexit 0\n}\n",
+    "cat <<END\nexit 0\nEND\n",
+    "false ||\nexit 0\n",
+)
 
 
 @rows("script", ENDING)
@@ -200,5 +225,7 @@ def test_below_a_block_that_nobody_indented_ours_goes_to_the_top(script: str) ->
 
 @rows("script", [script for script in ENDING if "exec" not in script and "\r" not in script])
 def test_a_shell_agrees(script: str) -> None:
-    done = subprocess.run(["sh", "-c", f"{script}\necho reached"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", f"{script}\necho reached"], capture_output=True, text=True, check=False
+    )
     assert "reached" not in done.stdout

@@ -20,7 +20,14 @@ from tests.support.repos import GitRepo, environ_in
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import run_verb
 
-HOOK_NAMES = ["pre-commit", "pre-merge-commit", "pre-push", "post-commit", "post-merge", "post-rewrite"]
+HOOK_NAMES = [
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "post-commit",
+    "post-merge",
+    "post-rewrite",
+]
 
 
 def _init(repo: GitRepo, options: Options | None = None, **env: str) -> InitResult:
@@ -68,7 +75,9 @@ def test_the_verb_gives_lines_for_a_person_and_steps_as_data(repo: GitRepo) -> N
 
 
 def test_init_prints_what_was_done_and_what_to_do_next_in_a_few_lines(repo: GitRepo) -> None:
-    first, again = (run_verb(verb, cwd=repo.path, env=dict(os.environ)).text.splitlines() for _ in range(2))
+    first, again = (
+        run_verb(verb, cwd=repo.path, env=dict(os.environ)).text.splitlines() for _ in range(2)
+    )
     assert first == [
         "set up: .checkpoints/README.md, .gitattributes, this clone (.git)",
         "Commit these files so that other clones have them too.",
@@ -79,11 +88,17 @@ def test_init_prints_what_was_done_and_what_to_do_next_in_a_few_lines(repo: GitR
 
 def test_init_prints_in_full_what_it_could_not_do(repo: GitRepo) -> None:
     _executable(repo.path / ".git/hooks/pre-push", "#!/usr/bin/env ruby\nexit 0\n")
-    assert "left alone: .git/hooks/pre-push (" in run_verb(verb, cwd=repo.path, env=dict(os.environ)).text
+    assert (
+        "left alone: .git/hooks/pre-push ("
+        in run_verb(verb, cwd=repo.path, env=dict(os.environ)).text
+    )
 
 
 def test_a_dry_run_says_would(repo: GitRepo) -> None:
-    assert "would add: .gitattributes" in run_verb(verb, "--dry-run", cwd=repo.path, env=dict(os.environ)).text
+    assert (
+        "would add: .gitattributes"
+        in run_verb(verb, "--dry-run", cwd=repo.path, env=dict(os.environ)).text
+    )
 
 
 def test_the_interpreter_is_a_real_program_and_not_a_shim(repo: GitRepo) -> None:
@@ -139,7 +154,9 @@ def test_a_linked_worktree_shares_configuration_hooks_and_attributes(repo: GitRe
     assert (linked.path / ".gitattributes").exists()
     assert not (repo.path / ".gitattributes").exists()
     assert _attribute(repo) == "checkpoint"
-    assert repo.git("config", "merge.checkpoint.driver") == linked.git("config", "merge.checkpoint.driver")
+    assert repo.git("config", "merge.checkpoint.driver") == linked.git(
+        "config", "merge.checkpoint.driver"
+    )
 
 
 def test_a_worktree_of_a_bare_repository_is_no_bare_one(repo: GitRepo, tmp_path: Path) -> None:
@@ -161,7 +178,9 @@ def test_a_git_directory_of_its_own_is_found(tmp_path: Path) -> None:
 def test_a_submodule_is_a_repository_of_its_own(repo: GitRepo, tmp_path: Path) -> None:
     inner = GitRepo.create(tmp_path / "inner")
     inner.commit()
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "lib")
+    repo.git(
+        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "lib"
+    )
     lib = GitRepo(repo.path / "lib")
     _init(lib)
     assert _attribute(lib) == "checkpoint"
@@ -170,7 +189,9 @@ def test_a_submodule_is_a_repository_of_its_own(repo: GitRepo, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_a_git_dir_of_another_repository_is_refused(repo: GitRepo, tmp_path: Path, inside: bool) -> None:
+def test_a_git_dir_of_another_repository_is_refused(
+    repo: GitRepo, tmp_path: Path, inside: bool
+) -> None:
     other = GitRepo.create(tmp_path / "other")
     start = repo.path if inside else tmp_path
     with pytest.raises(CheckpointError, match="GIT_DIR names"):
@@ -178,21 +199,27 @@ def test_a_git_dir_of_another_repository_is_refused(repo: GitRepo, tmp_path: Pat
     assert not (other.path / ".git/hooks/pre-commit").exists()
 
 
-def test_a_git_dir_of_this_repository_is_fine(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_dir_of_this_repository_is_fine(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_DIR", ".git")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nonexistent/index")
     monkeypatch.chdir(repo.path)
     assert _deed(_init(repo), ".git/hooks/pre-commit") == "add"
 
 
-def test_an_old_git_is_refused(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_git_is_refused(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _executable(tmp_path / "bin/git", "#!/bin/sh\necho git version 2.25.1\n")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     with pytest.raises(CheckpointError, match=r"git 2\.25\.1 is too old"):
         _init(repo)
 
 
-def test_without_git_there_is_a_hint(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_there_is_a_hint(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CheckpointError, match="git was not found"):
         _init(repo)
@@ -238,7 +265,9 @@ def test_the_other_driver_is_recognised_and_left_alone(repo: GitRepo) -> None:
     assert _attribute(repo) == "opchain-checkpoint"
 
 
-def test_adopt_replaces_the_other_driver_and_keeps_the_lines_other_attributes(repo: GitRepo) -> None:
+def test_adopt_replaces_the_other_driver_and_keeps_the_lines_other_attributes(
+    repo: GitRepo,
+) -> None:
     repo.write(".gitattributes", ".checkpoints/** text eol=lf merge=opchain-checkpoint\n")
     _init(repo, Options(adopt=True))
     assert _attribute(repo) == "checkpoint"
@@ -246,7 +275,9 @@ def test_adopt_replaces_the_other_driver_and_keeps_the_lines_other_attributes(re
     assert repo.git("check-attr", "eol", "--", ".checkpoints/build.checkpoint.json").endswith("lf")
 
 
-def test_the_other_driver_in_a_nearer_attributes_file_is_overruled_when_adopted(repo: GitRepo) -> None:
+def test_the_other_driver_in_a_nearer_attributes_file_is_overruled_when_adopted(
+    repo: GitRepo,
+) -> None:
     repo.write(".checkpoints/.gitattributes", "*.json merge=opchain-checkpoint\n")
     assert _deed(_init(repo), ".gitattributes") == "skip"
     _init(repo, Options(adopt=True))
@@ -276,8 +307,12 @@ def test_a_merge_schema_is_written_with_its_absolute_path(repo: GitRepo, tmp_pat
     assert "--merge-schema" not in repo.git("config", driver_settings.DRIVER)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"properties": {"a": {"x-merge": {"strategy": "summ"}}}}'])
-def test_a_merge_schema_that_nothing_can_be_merged_by_is_refused(repo: GitRepo, tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"properties": {"a": {"x-merge": {"strategy": "summ"}}}}']
+)
+def test_a_merge_schema_that_nothing_can_be_merged_by_is_refused(
+    repo: GitRepo, tmp_path: Path, text: str
+) -> None:
     schema = tmp_path / "schema.json"
     schema.write_text(text)
     with pytest.raises(CheckpointError, match="--merge-schema"):
@@ -302,7 +337,9 @@ def test_a_driver_that_somebody_defined_under_our_name_is_left_alone(repo: GitRe
 
 
 def test_an_older_driver_command_of_ours_is_renewed(repo: GitRepo) -> None:
-    old = driver_settings.driver_command("/gone/python", "/gone/checkpoint_git", driver_settings.Choices())
+    old = driver_settings.driver_command(
+        "/gone/python", "/gone/checkpoint_git", driver_settings.Choices()
+    )
     repo.git("config", "merge.checkpoint.driver", old)
     assert _deed(_init(repo), "merge.checkpoint.driver") == "update"
 
@@ -388,7 +425,9 @@ def test_our_native_hook_goes_when_the_framework_takes_over(repo: GitRepo) -> No
     assert _deed(_init(repo), ".git/hooks/pre-commit") == "remove"
 
 
-def test_an_attributes_file_that_somebody_deleted_comes_back_with_all_its_lines(repo: GitRepo) -> None:
+def test_an_attributes_file_that_somebody_deleted_comes_back_with_all_its_lines(
+    repo: GitRepo,
+) -> None:
     repo.write(".gitattributes", "*.png binary\n")
     repo.commit()
     (repo.path / ".gitattributes").unlink()
@@ -396,7 +435,9 @@ def test_an_attributes_file_that_somebody_deleted_comes_back_with_all_its_lines(
     assert repo.read(".gitattributes").startswith("*.png binary\n# >>> checkpoint-git")
 
 
-def test_an_attributes_file_that_is_tracked_but_not_checked_out_is_not_replaced(repo: GitRepo) -> None:
+def test_an_attributes_file_that_is_tracked_but_not_checked_out_is_not_replaced(
+    repo: GitRepo,
+) -> None:
     repo.write(".gitattributes", "*.png binary\n")
     repo.commit()
     repo.git("update-index", "--skip-worktree", ".gitattributes")
@@ -424,7 +465,9 @@ def _two_branches(repo: GitRepo) -> None:
     repo.commit("main")
 
 
-@pytest.mark.parametrize("name", ["repo", "it's a repo", 'say "hi"', "mänuskript 100%", "$HOME `x`; true"])
+@pytest.mark.parametrize(
+    "name", ["repo", "it's a repo", 'say "hi"', "mänuskript 100%", "$HOME `x`; true"]
+)
 def test_after_init_a_real_merge_resolves(tmp_path: Path, name: str) -> None:
     repo = GitRepo.create(tmp_path / name)
     _init(repo, Options(hooks="none"))
@@ -437,13 +480,19 @@ def test_after_init_a_real_merge_resolves(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["env", "it's env", "ä 100% env"])
-def test_an_interpreter_and_package_of_any_path_run_the_driver(repo: GitRepo, tmp_path: Path, name: str) -> None:
+def test_an_interpreter_and_package_of_any_path_run_the_driver(
+    repo: GitRepo, tmp_path: Path, name: str
+) -> None:
     package = tmp_path / name / "checkpoint_git"
-    shutil.copytree(Path(verb.__file__).parents[2], package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(verb.__file__).parents[2], package, ignore=shutil.ignore_patterns("__pycache__")
+    )
     python = tmp_path / name / "python"
     python.symlink_to(sys.executable)
     _init(repo, Options(hooks="none"))
-    for key, value in driver_settings.plan_settings(str(python), str(package), driver_settings.Choices()).items():
+    for key, value in driver_settings.plan_settings(
+        str(python), str(package), driver_settings.Choices()
+    ).items():
         repo.git("config", key, value)
     _two_branches(repo)
     done = repo.run("git", "merge", "-q", "-m", "merge", "side")
@@ -453,22 +502,36 @@ def test_an_interpreter_and_package_of_any_path_run_the_driver(repo: GitRepo, tm
 @pytest.mark.parametrize("code", [0, 1])
 def test_without_the_interpreter_the_command_on_path_merges(repo: GitRepo, code: int) -> None:
     _init(repo, Options(hooks="none"))
-    gone = driver_settings.plan_settings("/gone/python", "/gone/checkpoint_git", driver_settings.Choices())
+    gone = driver_settings.plan_settings(
+        "/gone/python", "/gone/checkpoint_git", driver_settings.Choices()
+    )
     for key, value in gone.items():
         repo.git("config", key, value)
     _two_branches(repo)
     if code:  # a conflict that the driver writes, and git's text merge would not
         for branch, project in (("main", "app"), ("side", "site")):
             repo.git("checkout", "-q", branch)
-            _write_checkpoint(repo, project=project, updated_at=f"2026-03-0{len(project)}T10:00:00Z")
+            _write_checkpoint(
+                repo, project=project, updated_at=f"2026-03-0{len(project)}T10:00:00Z"
+            )
             repo.commit(project)
         repo.git("checkout", "-q", "main")
     folder = os.path.dirname(sys.executable)
-    done = repo.run("git", "merge", "-q", "-m", "merge", "side", env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"})
+    done = repo.run(
+        "git",
+        "merge",
+        "-q",
+        "-m",
+        "merge",
+        "side",
+        env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"},
+    )
     assert done.returncode == code
     assert ("checkpoint resolve" in done.stderr.decode()) == bool(code)
     if not code:
-        assert json.loads(repo.read(".checkpoints/build.checkpoint.json"))["next_actions"] == ["Write the notes API"]
+        assert json.loads(repo.read(".checkpoints/build.checkpoint.json"))["next_actions"] == [
+            "Write the notes API"
+        ]
 
 
 def test_without_the_interpreter_a_merge_leaves_both_sides_to_read(repo: GitRepo) -> None:
@@ -497,10 +560,17 @@ def test_a_patch_of_a_checkpoint_can_be_applied(repo: GitRepo) -> None:
     assert repo.run("git", "apply", "--check", stdin=f"{patch}\n".encode()).returncode == 0
 
 
-def test_init_from_the_shell_with_a_pyenv_shim_records_the_program_behind_it(tmp_path: Path) -> None:
+def test_init_from_the_shell_with_a_pyenv_shim_records_the_program_behind_it(
+    tmp_path: Path,
+) -> None:
     shim = tmp_path / "shims/python3"
     _executable(shim, f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    said = subprocess.run([shim, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [shim, "-c", "import sys; print(sys.executable)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert said.stdout.strip() == sys.executable
 
 
@@ -538,7 +608,11 @@ def test_rebase_cherry_pick_and_stash_use_the_driver_too(repo: GitRepo, how: str
         repo.git("checkout", "side", "--", ".checkpoints/build.checkpoint.json")
         repo.git("stash", "-q")
         repo.git("checkout", "-q", "main")
-    words = {"rebase": ["rebase", "-q", "side"], "cherry-pick": ["cherry-pick", "side"], "stash pop": ["stash", "pop"]}
+    words = {
+        "rebase": ["rebase", "-q", "side"],
+        "cherry-pick": ["cherry-pick", "side"],
+        "stash pop": ["stash", "pop"],
+    }
     repo.git(*words[how])
     merged = json.loads(repo.read(".checkpoints/build.checkpoint.json"))
     assert merged["next_actions"] == ["Write the notes API"]
@@ -553,21 +627,31 @@ def test_what_a_sparse_checkout_leaves_out_is_not_written_over(repo: GitRepo) ->
     repo.git("sparse-checkout", "set", "--no-cone", "/src/")
     ran = run_verb(verb, "--ci=github", "--schemas", cwd=repo.path, env=dict(os.environ))
     deeds = {step["what"]: (step["deed"], step["text"]) for step in ran.outcome.data["steps"]}
-    left = [what for what, (deed, text) in deeds.items() if deed == "skip" and "not checked out" in text]
-    assert {".checkpoints/README.md", ".gitattributes", ".github/workflows/checkpoints.yml"} <= set(left)
+    left = [
+        what for what, (deed, text) in deeds.items() if deed == "skip" and "not checked out" in text
+    ]
+    assert {".checkpoints/README.md", ".gitattributes", ".github/workflows/checkpoints.yml"} <= set(
+        left
+    )
     assert ".checkpoints/schemas/skill.schema.json" in left
-    (readme,) = [step for step in ran.outcome.data["steps"] if step["what"] == ".checkpoints/README.md"]
+    (readme,) = [
+        step for step in ran.outcome.data["steps"] if step["what"] == ".checkpoints/README.md"
+    ]
     assert readme["commands"] == [["git", "sparse-checkout", "add", ".checkpoints"]]
     assert sorted(os.listdir(repo.path)) == [".git", "src"]
 
 
 def test_schemas_can_be_planned_before_the_first_init(repo: GitRepo) -> None:
     ran = run_verb(verb, "--schemas", "--dry-run", cwd=repo.path, env=dict(os.environ))
-    assert ".checkpoints/schemas/skill.schema.json" in [step["what"] for step in ran.outcome.data["steps"]]
+    assert ".checkpoints/schemas/skill.schema.json" in [
+        step["what"] for step in ran.outcome.data["steps"]
+    ]
     assert not (repo.path / ".checkpoints").exists()
 
 
-def test_what_earlier_versions_cached_goes_from_both_git_directories_and_state_stays(repo: GitRepo) -> None:
+def test_what_earlier_versions_cached_goes_from_both_git_directories_and_state_stays(
+    repo: GitRepo,
+) -> None:
     _init(repo)
     repo.commit("begin")
     repo.git("worktree", "add", "-q", "../linked")
@@ -586,4 +670,7 @@ def test_what_earlier_versions_cached_goes_from_both_git_directories_and_state_s
     _init(linked)
     assert [list_files(git_dir) for git_dir in git_dirs] == [STATE, STATE]
     assert not any((git_dir / "checkpoint" / "history").is_dir() for git_dir in git_dirs)
-    assert run_verb(verb, cwd=linked.path, env=dict(os.environ)).text.splitlines()[0] == "already set up"
+    assert (
+        run_verb(verb, cwd=linked.path, env=dict(os.environ)).text.splitlines()[0]
+        == "already set up"
+    )

@@ -1,4 +1,6 @@
-"""`checkpoint init PATTERN [--schema FILE]`: other JSON files merge too, by a schema of this clone or without one."""
+"""`checkpoint init PATTERN [--schema FILE]`: other JSON files merge too, by a schema of this clone
+or without one.
+"""
 
 import json
 import shlex
@@ -23,7 +25,10 @@ SCHEMA = {
 BASE = {"tasks": [{"title": "A", "done": False}], "n": 1}
 LEFT = {"tasks": [{"title": "C"}, {"title": "A", "done": False, "who": "me"}], "n": 2}
 RIGHT = {"tasks": [{"title": "A", "done": True}, {"title": "B"}], "n": 3}
-MERGED = {"tasks": [{"title": "C"}, {"title": "A", "done": True, "who": "me"}, {"title": "B"}], "n": 4}
+MERGED = {
+    "tasks": [{"title": "C"}, {"title": "A", "done": True, "who": "me"}, {"title": "B"}],
+    "n": 4,
+}
 
 
 def init(repo: GitRepo, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -56,7 +61,9 @@ def test_files_merge_by_the_schema_whatever_branches_say(repo: GitRepo, schema: 
     assert merge(repo) == MERGED
 
 
-def test_another_clone_merges_them_by_their_structure(repo: GitRepo, schema: str, tmp_path: Path) -> None:
+def test_another_clone_merges_them_by_their_structure(
+    repo: GitRepo, schema: str, tmp_path: Path
+) -> None:
     init(repo, PATTERN, "--schema", schema)
     documents = (
         {"a": {"x": 1, "y": 1}, "l": [1]},
@@ -130,7 +137,9 @@ def test_uninstall_leaves_nothing_of_it(repo: GitRepo, schema: str) -> None:
         ([PATTERN, "--schema", "nowhere.json"], "nowhere.json cannot be read"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_changes_nothing(repo: GitRepo, words: list[str], said: str) -> None:
+def test_what_makes_no_sense_is_refused_and_changes_nothing(
+    repo: GitRepo, words: list[str], said: str
+) -> None:
     before = take_snapshot(repo.path)
     ran = init(repo, *words)
     assert ran.returncode == 2
@@ -139,9 +148,13 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(repo: GitRepo, words
 
 
 @pytest.mark.parametrize("with_schema", [True, False])
-def test_resolve_decides_conflicts_in_such_files(repo: GitRepo, schema: str, with_schema: bool) -> None:
+def test_resolve_decides_conflicts_in_such_files(
+    repo: GitRepo, schema: str, with_schema: bool
+) -> None:
     init(repo, PATTERN, *(["--schema", schema] if with_schema else []))
-    repo.diverge(*sides({"n": 1, "x": 0, "y": 0}, {"n": 2, "x": 1, "y": 1}, {"n": 3, "x": 2, "y": 2}))
+    repo.diverge(
+        *sides({"n": 1, "x": 0, "y": 0}, {"n": 2, "x": 1, "y": 1}, {"n": 3, "x": 2, "y": 2})
+    )
     assert merge(repo) is None
     ran = run_here("resolve", "--where", "/x", "--take", "theirs", FILE, cwd=repo.path)
     assert ran.returncode == 1
@@ -157,7 +170,12 @@ def test_json_lines_merge_and_are_resolved_by_record(repo: GitRepo) -> None:
     record = '{"id": 1, "x": %d, "y": 0}\n{"id": 2}\n'
     names = ["log/a.jsonl", "log/b.jsonl"]
     left, right = record % 2, record % 3 + '{"id": 3}\n'
-    repo.diverge(*({names[0]: text, names[1]: text.replace("3,", "1,")} for text in (record % 1, left, right)))
+    repo.diverge(
+        *(
+            {names[0]: text, names[1]: text.replace("3,", "1,")}
+            for text in (record % 1, left, right)
+        )
+    )
     assert repo.run("git", "merge", "-q", "-m", "merged", "right").returncode == 1
     assert repo.read(names[1]) == left + '{"id": 3}\n'
     assert repo.read(names[0]).endswith('>>>>>>> theirs: /0/x\n{"id": 2}\n{"id": 3}\n')
@@ -175,22 +193,29 @@ def test_init_and_the_doctor_name_what_the_driver_cannot_read_and_why(repo: GitR
         "s/large.json": '"' + "x" * (8 << 20) + '"',
         "s/cut.json": '{"a": ',
     }
-    readable = {"s/lines.json": '{"a": 1}\n{"a": 2}\n', "s/good.json": "{}", "s/open.json": "<<<<<<< a\n"}
+    readable = {
+        "s/lines.json": '{"a": 1}\n{"a": 2}\n',
+        "s/good.json": "{}",
+        "s/open.json": "<<<<<<< a\n",
+    }
     for path, text in {**unreadable, **readable, "other/comment.json": "// no"}.items():
         repo.write(path, text)
     (repo.path / "s/link.json").symlink_to("comment.json")
     (repo.path / "s/latin.json").write_bytes(b'"\xe9"')
     repo.commit()
     found = "git merges 6 files as text, because the driver cannot read them (comments: s/block.json, s/comment.json; "
-    found += (
-        "not JSON: s/cut.json; more than 8 MB: s/large.json; not UTF-8: s/latin.json; a repeated key: s/twice.json)"
-    )
+    found += "not JSON: s/cut.json; more than 8 MB: s/large.json; not UTF-8: s/latin.json;"
+    found += " a repeated key: s/twice.json)"
     assert "cannot read" not in init(repo).stdout
     assert "cannot read" not in run_here("doctor", cwd=repo.path).stdout
     ran = init(repo, "s/*.json")
     assert ran.returncode == 0
-    doctor = json.loads(run_here("doctor", "--json", "--check", "driver/unreadable", cwd=repo.path).stdout)
-    assert [one["message"] for one in doctor["findings"] if one["code"] == "driver/unreadable"] == [found]
+    doctor = json.loads(
+        run_here("doctor", "--json", "--check", "driver/unreadable", cwd=repo.path).stdout
+    )
+    assert [one["message"] for one in doctor["findings"] if one["code"] == "driver/unreadable"] == [
+        found
+    ]
     assert "driver/unreadable" in ran.stdout
     assert len(ran.stdout.splitlines()) < 24
 
@@ -215,7 +240,9 @@ def test_resolve_stages_nothing_that_the_schema_refuses(repo: GitRepo, tmp_path:
     when = {"if": {"properties": {"a": {"const": 1}}}, "then": {"properties": {"b": {"const": 1}}}}
     path.write_text(json.dumps({**when, "properties": {"c": {"type": "string"}}}))
     init(repo, PATTERN, "--schema", str(path))
-    repo.diverge(*sides({"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 1, "c": 0}, {"a": 2, "b": 2, "c": 0}))
+    repo.diverge(
+        *sides({"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 1, "c": 0}, {"a": 2, "b": 2, "c": 0})
+    )
     assert merge(repo) is None
 
     # answers that break it together; what a side has wrong already is not held against them
@@ -223,14 +250,20 @@ def test_resolve_stages_nothing_that_the_schema_refuses(repo: GitRepo, tmp_path:
     ran = run_here("resolve", "--where", "/b", "--take", "theirs", "--json", cwd=repo.path)
     found = json.loads(ran.stdout)["findings"]
     assert ran.returncode == 1
-    assert [(one["code"], one["where"]) for one in found] == [("resolve/schema", "/b"), ("resolve/not-valid", "")]
+    assert [(one["code"], one["where"]) for one in found] == [
+        ("resolve/schema", "/b"),
+        ("resolve/not-valid", ""),
+    ]
     assert found[0]["message"] == "b: 1 was expected"
     assert "the result is not valid by its schema" in found[1]["message"]
 
     # an edit by hand that breaks it
     repo.write(FILE, json.dumps({"a": 1, "b": 9, "c": 0}))
     ran = run_here("resolve", cwd=repo.path)
-    assert (ran.returncode, "edited since the merge, and is not valid by its schema yet" in ran.stdout) == (1, True)
+    assert (
+        ran.returncode,
+        "edited since the merge, and is not valid by its schema yet" in ran.stdout,
+    ) == (1, True)
     assert repo.git("diff", "--name-only", "--diff-filter=U") != ""
     repo.write(FILE, json.dumps({"a": 5, "b": 1, "c": 0}))
     assert "and is valid by its schema now" in run_here("resolve", cwd=repo.path).stdout
@@ -247,7 +280,9 @@ def test_a_schema_that_cannot_be_applied_leaves_the_file_to_text_and_that_is_tol
     path = tmp_path / "circle.json"
     path.write_text('{"$ref": "#"}')
     init(repo, PATTERN, "--schema", str(path))
-    repo.diverge(*({FILE: f'{{\n"a": {a},\n"k": 0,\n"l": 0,\n"b": {b}\n}}\n'} for a, b in ("11", "21", "12")))
+    repo.diverge(
+        *({FILE: f'{{\n"a": {a},\n"k": 0,\n"l": 0,\n"b": {b}\n}}\n'} for a, b in ("11", "21", "12"))
+    )
     done = repo.run("git", "merge", "-m", "merged", "right")
     assert done.returncode == 0
     assert b"the schema cannot be applied to it (RecursionError)" in done.stderr
@@ -256,7 +291,9 @@ def test_a_schema_that_cannot_be_applied_leaves_the_file_to_text_and_that_is_tol
 
 def find_schema_trouble(repo: GitRepo) -> list[tuple[str, str]]:
     """The message and the command of each finding of the doctor about the team's schema."""
-    doctor = json.loads(run_here("doctor", "--json", "--check", "driver/schema", cwd=repo.path).stdout)
+    doctor = json.loads(
+        run_here("doctor", "--json", "--check", "driver/schema", cwd=repo.path).stdout
+    )
     found = [one for one in doctor["findings"] if one["code"] == "driver/schema"]
     return [(one["message"], one["hint"].partition("accept it: checkpoint ")[2]) for one in found]
 
@@ -279,9 +316,8 @@ def test_a_schema_in_the_repository_is_accepted_by_each_clone_and_no_branch_chan
     assert merge(other) is None
     other.git("merge", "--abort")
     command = f"init '{PATTERN}' --schema s/t.json"
-    message = (
-        "the team merges data/**/*.json by s/t.json, which this clone has not accepted: it merges by their structure"
-    )
+    message = "the team merges data/**/*.json by s/t.json, which this clone has not accepted:"
+    message += " it merges by their structure"
     assert find_schema_trouble(other) == [(message, command)]
     before = other.read(".gitattributes")
     assert init(other, PATTERN, "--schema", "s/t.json").returncode == 0
@@ -303,7 +339,9 @@ def test_a_schema_in_the_repository_is_accepted_by_each_clone_and_no_branch_chan
     assert find_schema_trouble(other) == []
 
 
-def test_a_schema_with_spaces_in_its_path_is_recorded_and_accepted(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_schema_with_spaces_in_its_path_is_recorded_and_accepted(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     name = 'a team/my "own" 100%20 schéma.json'
     repo.write(name, json.dumps(SCHEMA))
     init(repo, PATTERN, "--schema", name)
@@ -322,7 +360,10 @@ def test_a_schema_with_spaces_in_its_path_is_recorded_and_accepted(repo: GitRepo
     repo.write("s\n.json", "{}")
     before = take_snapshot(repo.path)
     refused = init(repo, PATTERN, "--schema", "s\n.json")
-    assert (refused.returncode, "the path of the schema has control characters" in refused.stderr) == (2, True)
+    assert (
+        refused.returncode,
+        "the path of the schema has control characters" in refused.stderr,
+    ) == (2, True)
     assert take_snapshot(repo.path) == before
 
 
@@ -341,8 +382,15 @@ def test_an_agreement_that_a_branch_made_up_reads_nothing_else_and_names_no_opti
 ) -> None:
     init(repo, "d/*.json")
     text = repo.read(".gitattributes")
-    (line,) = [line for line in text.splitlines() if line.endswith(".json merge=checkpoint") and line[0] != "*"]
-    repo.write(".gitattributes", text.replace(line, f"{pattern} merge=checkpoint checkpoint-schema={digest}:{path}"))
+    (line,) = [
+        line
+        for line in text.splitlines()
+        if line.endswith(".json merge=checkpoint") and line[0] != "*"
+    ]
+    repo.write(
+        ".gitattributes",
+        text.replace(line, f"{pattern} merge=checkpoint checkpoint-schema={digest}:{path}"),
+    )
     assert [message for message, _ in find_schema_trouble(repo)] == found
     repo.write(".gitattributes", text)
 

@@ -118,9 +118,14 @@ def test_what_has_no_place_here_is_refused(bare: GitRepo, repo: GitRepo) -> None
 def test_git_runs_the_driver_in_a_bare_repository(bare: GitRepo, repo: GitRepo) -> None:
     repo.write(PATH, checkpoint_text())
     repo.commit()
-    for name, change in (("left", {"step": "sprint-3"}), ("right", {"next_actions": ["Write the notes API", "Ship"]})):
+    for name, change in (
+        ("left", {"step": "sprint-3"}),
+        ("right", {"next_actions": ["Write the notes API", "Ship"]}),
+    ):
         repo.git("checkout", "-q", "-b", name, "main")
-        repo.write(PATH, checkpoint_text(updated_at=f"2026-03-0{3 + len(name) % 2}T09:30:00Z", **change))
+        repo.write(
+            PATH, checkpoint_text(updated_at=f"2026-03-0{3 + len(name) % 2}T09:30:00Z", **change)
+        )
         repo.commit()
     repo.git("push", "-q", str(bare.path), "left", "right")
     assert bare.exit_code("merge-tree", "--write-tree", "left", "right") == 1
@@ -131,7 +136,9 @@ def test_git_runs_the_driver_in_a_bare_repository(bare: GitRepo, repo: GitRepo) 
     assert '"Ship"' in merged
 
 
-def test_a_hook_that_a_forge_generates_gets_ours_in_the_folder_beside_it(bare: GitRepo, repo: GitRepo) -> None:
+def test_a_hook_that_a_forge_generates_gets_ours_in_the_folder_beside_it(
+    bare: GitRepo, repo: GitRepo
+) -> None:
     bare.write("hooks/pre-receive", GITEA).chmod(0o755)
     (bare.path / "hooks/pre-receive.d").mkdir()
     before = take_snapshot(bare.path)
@@ -145,14 +152,20 @@ def test_a_hook_that_a_forge_generates_gets_ours_in_the_folder_beside_it(bare: G
     assert take_snapshot(bare.path) | {"objects": before["objects"]} == before
 
 
-def test_a_hooks_folder_elsewhere_gets_a_recipe_and_nothing_else(bare: GitRepo, tmp_path: Path) -> None:
+def test_a_hooks_folder_elsewhere_gets_a_recipe_and_nothing_else(
+    bare: GitRepo, tmp_path: Path
+) -> None:
     bare.git("config", "core.hooksPath", str(tmp_path / "shared hooks"))
     steps = init(str(bare.path), Options(), environ_in(bare.path)).steps
     assert not (tmp_path / "shared hooks").exists()
-    assert 'call `checkpoint hook pre-receive "$@"` from' in next(step.text for step in steps if step.deed == "advise")
+    assert 'call `checkpoint hook pre-receive "$@"` from' in next(
+        step.text for step in steps if step.deed == "advise"
+    )
 
 
-def test_a_work_tree_of_a_bare_repository_is_taken_down_with_its_servers_hook(bare: GitRepo, repo: GitRepo) -> None:
+def test_a_work_tree_of_a_bare_repository_is_taken_down_with_its_servers_hook(
+    bare: GitRepo, repo: GitRepo
+) -> None:
     repo.write("a.txt", "a\n")
     repo.commit()
     repo.git("push", "-q", str(bare.path), "main")

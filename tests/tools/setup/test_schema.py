@@ -37,7 +37,9 @@ def test_every_kind_of_file_has_a_sound_schema_with_a_name_of_its_own() -> None:
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_a_schema_is_printed_as_it_stands(name: str, project: Path) -> None:
     done = run_here("schema", name, cwd=project)
-    assert json.loads(done.stdout) == next(one.document for one in list_schemas() if one.name == name)
+    assert json.loads(done.stdout) == next(
+        one.document for one in list_schemas() if one.name == name
+    )
 
 
 def test_the_list_names_every_schema(project: Path) -> None:
@@ -59,7 +61,9 @@ def read_settings() -> tuple[Any, Any]:
 
 
 def test_the_matcher_in_the_docs_reads_what_validate_prints(project: Path) -> None:
-    (project / ".checkpoints/build.checkpoint.json").write_text('{"skill": "build", "status": "odd"}')
+    (project / ".checkpoints/build.checkpoint.json").write_text(
+        '{"skill": "build", "status": "odd"}'
+    )
     printed = run_here("validate", cwd=project).stdout
     pattern = read_settings()[1]["tasks"][0]["problemMatcher"]["pattern"]
     found = [match for line in printed.splitlines() if (match := re.match(pattern["regexp"], line))]
@@ -72,7 +76,9 @@ def test_the_matcher_in_the_docs_reads_what_validate_prints(project: Path) -> No
 def test_the_settings_in_the_docs_name_the_files_that_init_writes() -> None:
     settings, _ = read_settings()
     urls = {one["url"] for one in settings["json.schemas"]} | set(settings["yaml.schemas"])
-    assert urls == {f"./.checkpoints/schemas/{one.file}" for one in list_schemas() if one.name != "skill"}
+    assert urls == {
+        f"./.checkpoints/schemas/{one.file}" for one in list_schemas() if one.name != "skill"
+    }
 
 
 def test_a_written_schema_is_known_again_until_somebody_changes_it() -> None:
@@ -161,7 +167,9 @@ def test_another_checker_takes_the_schemas_and_finds_the_same_fault(repo: GitRep
     run(repo, "init", "--hooks", "none", "--schemas")
     words = [str(CHECKER), "--schemafile", SCHEMA, ".checkpoints/build.checkpoint.json"]
     assert subprocess.run(words, cwd=repo.path, capture_output=True, check=False).returncode == 0
-    repo.write(".checkpoints/build.checkpoint.json", read_checkpoint(repo).replace("in_progress", "odd"))
+    repo.write(
+        ".checkpoints/build.checkpoint.json", read_checkpoint(repo).replace("in_progress", "odd")
+    )
     done = subprocess.run(words, cwd=repo.path, capture_output=True, check=False, text=True)
     assert done.returncode == 1
     assert "$.status" in done.stdout

@@ -37,7 +37,12 @@ def test_folders_are_those_to_make_and_those_to_write_into(tmp_path: Path) -> No
         Step("remove", "", "", RemoveFile(f"{tmp_path}/a/d/y", 1)),
         Step("keep", ""),
     ]
-    assert set(find_folders(steps)) == {f"+{tmp_path}/a/b/c", f"+{tmp_path}/a/b", f"={tmp_path}/a", f"+{tmp_path}/a/d"}
+    assert set(find_folders(steps)) == {
+        f"+{tmp_path}/a/b/c",
+        f"+{tmp_path}/a/b",
+        f"={tmp_path}/a",
+        f"+{tmp_path}/a/d",
+    }
 
 
 def test_clearing_takes_empty_folders_of_ours_and_the_files_of_dead_writers(tmp_path: Path) -> None:
@@ -46,7 +51,9 @@ def test_clearing_takes_empty_folders_of_ours_and_the_files_of_dead_writers(tmp_
     (tmp_path / "used").mkdir()
     (tmp_path / "used/mine.tmp").touch()
     (tmp_path / f"ours/deep/.x.{find_dead_process()}-01234567.tmp").touch()
-    clear_folders([f"+{tmp_path}/ours", f"+{tmp_path}/ours/deep", f"={tmp_path}/theirs", f"+{tmp_path}/used"])
+    clear_folders(
+        [f"+{tmp_path}/ours", f"+{tmp_path}/ours/deep", f"={tmp_path}/theirs", f"+{tmp_path}/used"]
+    )
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["mine.tmp", "theirs", "used"]
 
 
@@ -76,9 +83,13 @@ def test_nothing_is_left_of_an_init_that_was_killed(repo: GitRepo, again: bool) 
     folders = [".claude", ".claude/skills", ".claude/skills/checkpoint-git"]
     for folder in folders:
         (repo.path / folder).mkdir()
-    (repo.path / folders[-1] / f".SKILL.md.{find_dead_process()}-01234567.tmp").write_text("---\nhalf")
+    (repo.path / folders[-1] / f".SKILL.md.{find_dead_process()}-01234567.tmp").write_text(
+        "---\nhalf"
+    )
     (repo.path / ".git" / f".{JOURNAL}.{find_dead_process()}-01234567.tmp").write_text("half")
-    (repo.path / ".git" / JOURNAL).write_text("\0".join([*(f"+{folder}" for folder in folders), "=."]))
+    (repo.path / ".git" / JOURNAL).write_text(
+        "\0".join([*(f"+{folder}" for folder in folders), "=."])
+    )
     if again:
         assert run_here("init", *EVERYBODY, cwd=repo.path).returncode == 0
         assert not (repo.path / ".git" / JOURNAL).exists()
@@ -89,7 +100,9 @@ def test_nothing_is_left_of_an_init_that_was_killed(repo: GitRepo, again: bool) 
 def test_inits_at_once_wait_for_each_other(repo: GitRepo) -> None:
     before = take_snapshot(repo.path)
     command = [str(BIN / "checkpoint"), "init", *EVERYBODY]
-    running = [subprocess.Popen(command, cwd=repo.path, stdout=subprocess.DEVNULL) for _ in range(3)]
+    running = [
+        subprocess.Popen(command, cwd=repo.path, stdout=subprocess.DEVNULL) for _ in range(3)
+    ]
     assert [process.wait(120) for process in running] == [0, 0, 0]
     run_here("uninstall", cwd=repo.path)
     assert take_snapshot(repo.path) == before

@@ -42,8 +42,15 @@ def test_a_fresh_installation_is_whole(repo: GitRepo) -> None:
     assert facts.driver is not None
     assert facts.driver.python == facts.settings[driver_settings.PYTHON]
     assert Path(facts.driver.python).samefile(sys.executable)
-    assert (facts.gone, facts.is_there, driver_settings.HOOKS in facts.settings) == (frozenset(), True, False)
-    assert (facts.settings[driver_settings.RECURSIVE], facts.merge_attribute) == ("checkpoint-base", "checkpoint")
+    assert (facts.gone, facts.is_there, driver_settings.HOOKS in facts.settings) == (
+        frozenset(),
+        True,
+        False,
+    )
+    assert (facts.settings[driver_settings.RECURSIVE], facts.merge_attribute) == (
+        "checkpoint-base",
+        "checkpoint",
+    )
     assert facts.attributes == {"work tree", "info"}
     assert (facts.folder.place, set(_states(facts).values())) == ("repository", {"ours"})
     repo.commit()
@@ -135,7 +142,9 @@ def test_a_linked_hook_that_calls_us_counts_although_its_lines_are_not_ours(repo
     assert (hook.state, hook.calls_us) == ("foreign", True)
 
 
-def test_what_a_branch_can_make_of_a_file_is_neither_waited_for_nor_read_whole(tmp_path: Path) -> None:
+def test_what_a_branch_can_make_of_a_file_is_neither_waited_for_nor_read_whole(
+    tmp_path: Path,
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     with (tmp_path / "huge").open("wb") as stream:

@@ -58,40 +58,76 @@ FIXTURES: dict[str, Callable[[GitRepo], object]] = {
     "a repository with commits": lambda repo: (repo.write("a.txt", "a\n"), repo.commit()),
     "attributes": lambda repo: repo.write(".gitattributes", "*.png binary\n"),
     "attributes without a final newline": lambda repo: repo.write(".gitattributes", "*.png binary"),
-    "attributes with CRLF": lambda repo: repo.write(".gitattributes", "*.png binary\r\n*.jpg binary\r\n"),
-    "attributes with CRLF, unended": lambda repo: repo.write(".gitattributes", "*.png binary\r\n*.jpg binary"),
+    "attributes with CRLF": lambda repo: repo.write(
+        ".gitattributes", "*.png binary\r\n*.jpg binary\r\n"
+    ),
+    "attributes with CRLF, unended": lambda repo: repo.write(
+        ".gitattributes", "*.png binary\r\n*.jpg binary"
+    ),
     "empty attributes": lambda repo: repo.write(".gitattributes", ""),
     "attributes of one blank line": lambda repo: repo.write(".gitattributes", "\n"),
-    "attributes that are a link": lambda repo: (repo.path / ".gitattributes").symlink_to("elsewhere"),
+    "attributes that are a link": lambda repo: (repo.path / ".gitattributes").symlink_to(
+        "elsewhere"
+    ),
     "the same lines by hand": lambda repo: repo.write(
         ".gitattributes", "**/.checkpoints/*.checkpoint.json  merge=checkpoint diff=checkpoint\n"
     ),
     "info/attributes unended": lambda repo: repo.write(".git/info/attributes", "*.c diff=cpp"),
     "no template folders": _without_template,
     "empty template folders": _empty_folders,
-    "the other driver": lambda repo: repo.write(".gitattributes", f"*.png binary\n{OTHER_LINE}*.c text\n"),
+    "the other driver": lambda repo: repo.write(
+        ".gitattributes", f"*.png binary\n{OTHER_LINE}*.c text\n"
+    ),
     "the other driver, unended": lambda repo: repo.write(".gitattributes", OTHER_LINE.rstrip()),
-    "the other driver, CRLF": lambda repo: repo.write(".gitattributes", OTHER_LINE.replace("\n", "\r\n")),
+    "the other driver, CRLF": lambda repo: repo.write(
+        ".gitattributes", OTHER_LINE.replace("\n", "\r\n")
+    ),
     "the other driver in info": lambda repo: repo.write(".git/info/attributes", OTHER_LINE),
-    "a configuration with CRLF": lambda repo: _append(repo, ".git/config", "[user]\r\n\tname = B\r\n"),
+    "a configuration with CRLF": lambda repo: _append(
+        repo, ".git/config", "[user]\r\n\tname = B\r\n"
+    ),
     "a configuration that ends in a comment": lambda repo: _append(repo, ".git/config", "# mine\n"),
-    "settings of ours by hand": lambda repo: _append(repo, ".git/config", "[checkpoint]\n\tdriftBlocks = true\n# m\n"),
-    "a foreign driver under our name": lambda repo: repo.git("config", "merge.checkpoint.driver", "mine %A"),
-    "a foreign merge tool under our name": lambda repo: repo.git("config", "mergetool.checkpoint.cmd", "mine"),
-    "merge tools of others": lambda repo: repo.git("config", "mergetool.meld.trustExitCode", "true"),
-    "a shell hook": lambda repo: _executable(repo, ".git/hooks/pre-commit", "#!/bin/sh\nnpm test\n"),
-    "a hook without a final newline": lambda repo: _executable(repo, ".git/hooks/pre-push", "#!/bin/sh\nexit 0"),
+    "settings of ours by hand": lambda repo: _append(
+        repo, ".git/config", "[checkpoint]\n\tdriftBlocks = true\n# m\n"
+    ),
+    "a foreign driver under our name": lambda repo: repo.git(
+        "config", "merge.checkpoint.driver", "mine %A"
+    ),
+    "a foreign merge tool under our name": lambda repo: repo.git(
+        "config", "mergetool.checkpoint.cmd", "mine"
+    ),
+    "merge tools of others": lambda repo: repo.git(
+        "config", "mergetool.meld.trustExitCode", "true"
+    ),
+    "a shell hook": lambda repo: _executable(
+        repo, ".git/hooks/pre-commit", "#!/bin/sh\nnpm test\n"
+    ),
+    "a hook without a final newline": lambda repo: _executable(
+        repo, ".git/hooks/pre-push", "#!/bin/sh\nexit 0"
+    ),
     "a hook that is one line": lambda repo: _executable(repo, ".git/hooks/pre-push", "#!/bin/sh"),
-    "a hook without a first line": lambda repo: _executable(repo, ".git/hooks/pre-commit", "npm test\n"),
+    "a hook without a first line": lambda repo: _executable(
+        repo, ".git/hooks/pre-commit", "npm test\n"
+    ),
     "an empty hook": lambda repo: _executable(repo, ".git/hooks/pre-commit", ""),
     "a python hook": lambda repo: _executable(repo, ".git/hooks/pre-commit", PYTHON_HOOK),
-    "a hook that is not executable": lambda repo: repo.write(".git/hooks/post-merge", "#!/bin/sh\ntrue\n"),
-    "a hook that is a link": lambda repo: (repo.path / ".git/hooks/pre-commit").symlink_to("../../hook.sh"),
+    "a hook that is not executable": lambda repo: repo.write(
+        ".git/hooks/post-merge", "#!/bin/sh\ntrue\n"
+    ),
+    "a hook that is a link": lambda repo: (repo.path / ".git/hooks/pre-commit").symlink_to(
+        "../../hook.sh"
+    ),
     "husky": _husky,
-    "a hooks folder in the work tree": lambda repo: repo.git("config", "core.hooksPath", "githooks"),
-    "a hooks folder elsewhere": lambda repo: repo.git("config", "core.hooksPath", "/nonexistent/hooks"),
+    "a hooks folder in the work tree": lambda repo: repo.git(
+        "config", "core.hooksPath", "githooks"
+    ),
+    "a hooks folder elsewhere": lambda repo: repo.git(
+        "config", "core.hooksPath", "/nonexistent/hooks"
+    ),
     "an empty core.hooksPath": lambda repo: repo.git("config", "core.hooksPath", ""),
-    "the framework": lambda repo: repo.write(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks: []\n"),
+    "the framework": lambda repo: repo.write(
+        ".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks: []\n"
+    ),
     "the framework, unended": lambda repo: repo.write(
         ".pre-commit-config.yaml", "repos:\n  - repo: meta\n    hooks: []"
     ),
@@ -99,9 +135,13 @@ FIXTURES: dict[str, Callable[[GitRepo], object]] = {
         ".pre-commit-config.yaml", "repos:\r\n- repo: meta\r\n  hooks: []\r\n"
     ),
     "the framework in flow style": _unreadable_list,
-    "checkpoints already": lambda repo: repo.write(".checkpoints/build.checkpoint.json", checkpoint_text()),
+    "checkpoints already": lambda repo: repo.write(
+        ".checkpoints/build.checkpoint.json", checkpoint_text()
+    ),
     "a README already": lambda repo: repo.write(".checkpoints/README.md", "# Ours\n"),
-    "damaged marks": lambda repo: repo.write(".gitattributes", "# >>> checkpoint-git >>>\n*.png binary\n"),
+    "damaged marks": lambda repo: repo.write(
+        ".gitattributes", "# >>> checkpoint-git >>>\n*.png binary\n"
+    ),
 }
 
 
@@ -140,7 +180,12 @@ def test_uninstall_undoes_every_choice_of_hooks(repo: GitRepo, hooks: str) -> No
 
 def test_what_commands_keep_in_the_git_directory_goes_and_backups_stay(repo: GitRepo) -> None:
     init(str(repo.path), Options(), os.environ)
-    for name in ("a-cache-of-tomorrow.json", "sessions/one", "undo/build.before", "backups/2026/build.json"):
+    for name in (
+        "a-cache-of-tomorrow.json",
+        "sessions/one",
+        "undo/build.before",
+        "backups/2026/build.json",
+    ):
         repo.write(f".git/checkpoint/{name}", "x")
     steps = uninstall(str(repo.path), os.environ).steps
     assert [step.what for step in steps if step.deed == "keep"] == ["checkpoint/backups"]
@@ -205,7 +250,9 @@ def test_our_hook_that_the_framework_moved_aside_is_found(repo: GitRepo) -> None
     init(str(repo.path), Options(), os.environ)
     repo.write(".pre-commit-config.yaml", "repos: []\n")
     framework = Path(sys.executable).parent / "pre-commit"
-    subprocess.run([framework, "install", "-t", "pre-push"], cwd=repo.path, check=True, capture_output=True)
+    subprocess.run(
+        [framework, "install", "-t", "pre-push"], cwd=repo.path, check=True, capture_output=True
+    )
     assert (repo.path / ".git/hooks/pre-push.legacy").exists()
     again = init(str(repo.path), Options(), os.environ)
     assert next(step for step in again.steps if step.what == ".git/hooks/pre-push").deed == "keep"
@@ -265,7 +312,9 @@ def test_the_lines_that_hide_restore_points_go_with_the_last_point(repo: GitRepo
     before = (repo.path / ".git/info/exclude").read_bytes()
     done = run_here("rp", "create", "a", "--json", cwd=repo.path)
     point = json.loads(done.stdout)["checkpoint_id"]
-    kept = [step for step in uninstall(str(repo.path), os.environ).steps if step.what == "info/exclude"]
+    kept = [
+        step for step in uninstall(str(repo.path), os.environ).steps if step.what == "info/exclude"
+    ]
     assert [(step.deed, "1 left" in step.text) for step in kept] == [("keep", True)]
     assert run_here("rp", "drop", point, cwd=repo.path).returncode == 0
     uninstall(str(repo.path), os.environ)

@@ -12,7 +12,12 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb
 
-DECISION = {"id": "b1", "description": "Which region?", "needs": "user_decision", "blocking": "sprint-2"}
+DECISION = {
+    "id": "b1",
+    "description": "Which region?",
+    "needs": "user_decision",
+    "blocking": "sprint-2",
+}
 
 
 def write(project: Path, skill: str, **changes: object) -> None:
@@ -53,7 +58,10 @@ def test_next_actions_and_blockers_are_listed_for_each_skill(project: Path) -> N
     key = {"id": "b2", "description": "No key yet", "needs": "external_dep"}
     write(project, "deploy", next_actions=["a", "b", "c", "d", "e"], blockers=[DECISION, key])
     said = run_verb(verb, cwd=project).text
-    assert "\ndeploy\n  1 next: a\n  2 then: b\n  3 then: c\n  and 2 more: checkpoint status deploy\n" in said
+    assert (
+        "\ndeploy\n  1 next: a\n  2 then: b\n  3 then: c\n  and 2 more: checkpoint status deploy\n"
+        in said
+    )
     assert "  blocker b2: No key yet [needs external_dep]" in said
     assert said.count("Which region?") == 1  # decisions wait at the top
     assert "\nbuild\n  1 next: Write the notes API\n  2 then: Run the evaluator" in said
@@ -89,31 +97,51 @@ def test_short_is_the_table_alone_also_of_invalid_and_broken_files(project: Path
     write(project, "deploy", status="done", blockers=[DECISION])
     (project / ".checkpoints/gone.checkpoint.json").write_text("{", "utf-8")
     ran = run_verb(verb, "--short", cwd=project)
-    assert sorted(line.split()[0] for line in ran.text.splitlines() if line) == ["build", "deploy", "gone"]
+    assert sorted(line.split()[0] for line in ran.text.splitlines() if line) == [
+        "build",
+        "deploy",
+        "gone",
+    ]
     assert {each["skill"] for each in ran.outcome.data["skills"]} == {"build", "deploy", "gone"}
-    assert {finding.path.rpartition("/")[2].partition(".")[0] for finding in ran.outcome.findings} == {"deploy", "gone"}
+    assert {
+        finding.path.rpartition("/")[2].partition(".")[0] for finding in ran.outcome.findings
+    } == {"deploy", "gone"}
 
 
 def test_since_tells_what_was_written_and_done_after_an_instant(project: Path) -> None:
     done = [{"text": "Pick a host", "at": "2026-03-02T09:00:00Z"}]
     write(project, "deploy", updated_at="2026-03-02T11:00:00Z", recently_done=done)
     said = run_verb(verb, "--since=2026-03-02T09:00:00Z", cwd=project)
-    assert said.text.splitlines()[0] == "2 of 2 checkpoints changed since 2026-03-02T09:00:00Z: 1 action done"
+    assert (
+        said.text.splitlines()[0]
+        == "2 of 2 checkpoints changed since 2026-03-02T09:00:00Z: 1 action done"
+    )
     assert "  done: Pick a host" in said.text
     later = run_verb(verb, "--since", "2026-03-02T10:00:00Z", cwd=project)
     assert [change["skill"] for change in later.outcome.data["changed"]] == ["deploy"]
 
 
-def test_since_compares_with_what_git_had_at_that_instant(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_since_compares_with_what_git_had_at_that_instant(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repo = GitRepo(project)
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-01T12:00:00Z")
     repo.commit("Start")
     rows = [{"id": "sprint-2", "label": "Sprint 2: notes", "status": "complete"}]
-    write(project, "build", step="sprint-3", progress_table=rows, blockers=[DECISION], next_actions=["Tag it"])
+    write(
+        project,
+        "build",
+        step="sprint-3",
+        progress_table=rows,
+        blockers=[DECISION],
+        next_actions=["Tag it"],
+    )
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-02T09:31:00Z")
     repo.commit("Work")
     ran = run_verb(verb, "--since=2026-03-02", cwd=project)
-    assert "1 of 1 checkpoint changed since 2026-03-02: 1 row completed, 1 blocker opened" in ran.text
+    assert (
+        "1 of 1 checkpoint changed since 2026-03-02: 1 row completed, 1 blocker opened" in ran.text
+    )
     assert "  step: sprint-2 -> sprint-3\n  completed: Sprint 2: notes\n" in ran.text
     assert ran.outcome.data["changed"][0]["compared"] is True
     assert {"kind": "queued", "text": "Tag it"} in ran.outcome.data["changed"][0]["events"]
@@ -152,7 +180,11 @@ def test_a_broken_file_is_named_with_its_place_and_the_good_ones_are_shown(
     (project / ".checkpoints/bad.checkpoint.json").write_bytes(data)
     ran = run_verb(verb, cwd=project)
     (finding,) = ran.outcome.findings
-    assert (finding.path, finding.line, finding.column) == (".checkpoints/bad.checkpoint.json", line, column)
+    assert (finding.path, finding.line, finding.column) == (
+        ".checkpoints/bad.checkpoint.json",
+        line,
+        column,
+    )
     assert ran.outcome.code == 1
     assert "build | build-loop" in ran.text
     assert "bad |  |  | unreadable" in ran.text
@@ -215,29 +247,43 @@ def test_nothing_private_is_in_a_state() -> None:
 def test_what_the_history_shows_as_merged_is_nowhere_shown_as_next(repo: GitRepo) -> None:
     actions = ["Merge PR #12", "Write the docs"]
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(next_actions=actions))
-    repo.write(".checkpoints/old.checkpoint.json", checkpoint_text(skill="old", next_actions=actions[:1]))
+    repo.write(
+        ".checkpoints/old.checkpoint.json", checkpoint_text(skill="old", next_actions=actions[:1])
+    )
     repo.commit("Search (#12)")
     text = run_verb(verb, cwd=repo.path).text
-    assert "\nbuild\n  2 next: Write the docs\n  1 action skipped as merged: checkpoint status build\n" in text
+    assert (
+        "\nbuild\n  2 next: Write the docs\n  1 action skipped as merged: checkpoint status build\n"
+        in text
+    )
     assert "next: Merge" not in text
     assert "\nbuild\n  2 next: Write the docs\n" in text
     assert "next: Write the docs" in run_verb(verb, "--brief", cwd=repo.path).text
     full = run_verb(verb, "build", cwd=repo.path).text
     assert "  2 next: Write the docs\n  merged: Merge PR #12\n        #12 was merged " in full
     data = run_verb(verb, cwd=repo.path).outcome.data["skills"]
-    assert [[action["text"] for action in one["next_actions"]] for one in data] == [["Write the docs"], []]
+    assert [[action["text"] for action in one["next_actions"]] for one in data] == [
+        ["Write the docs"],
+        [],
+    ]
     assert [one["shipped_actions"][0]["text"] for one in data] == ["Merge PR #12", "Merge PR #12"]
 
 
-def test_on_a_terminal_all_fits_the_screen_and_what_waits_is_last(project: Path, tmp_path: Path) -> None:
+def test_on_a_terminal_all_fits_the_screen_and_what_waits_is_last(
+    project: Path, tmp_path: Path
+) -> None:
     for number in range(20):
         write(project, f"work-{number}")
     write(project, "deploy", blockers=[DECISION])
     shown = show_here("status", cwd=project, env={"LINES": "24", "NO_COLOR": "1"})
     lines = shown.splitlines()
     assert len(lines) < 24
-    assert any(line.startswith("and ") and line.endswith(" more: checkpoint status --all") for line in lines)
-    assert '    checkpoint decide deploy b1 "..."' in lines[-8:]  # behind it: this clone is not set up
+    assert any(
+        line.startswith("and ") and line.endswith(" more: checkpoint status --all")
+        for line in lines
+    )
+    # behind it: this clone is not set up
+    assert '    checkpoint decide deploy b1 "..."' in lines[-8:]
 
     paged = tmp_path / "paged"
     env = {"LINES": "24", "NO_COLOR": "1", "GIT_PAGER": f"cat > {paged}"}
@@ -256,8 +302,12 @@ def test_on_a_terminal_long_decisions_fit_too_and_each_is_whole(project: Path, h
         "description": "Which region should production run in? Latency speaks for one, the price for two",
     }
     for number in range(20):
-        write(project, f"work-{number}", blockers=[{**long, "id": f"b{number}"}] if number < 6 else [])
-    shown = show_here("status", cwd=project, env={"LINES": str(height), "NO_COLOR": "1"}).splitlines()
+        write(
+            project, f"work-{number}", blockers=[{**long, "id": f"b{number}"}] if number < 6 else []
+        )
+    shown = show_here(
+        "status", cwd=project, env={"LINES": str(height), "NO_COLOR": "1"}
+    ).splitlines()
     assert len(shown) < height
     questions = [line for line in shown if "Which region should" in line]
     answers = [line for line in shown if "checkpoint decide " in line]

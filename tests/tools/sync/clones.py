@@ -26,7 +26,11 @@ class Clone(GitRepo):
 
     def change(self, path: str = BUILD, **fields: Any) -> None:
         """Writes fields of a checkpoint, which is started where it is missing."""
-        value = self.load(path) if (self.path / path).exists() else checkpoint(skill=Path(path).name.split(".")[0])
+        value = (
+            self.load(path)
+            if (self.path / path).exists()
+            else checkpoint(skill=Path(path).name.split(".")[0])
+        )
         value.update(fields)
         self.write(path, json.dumps(value, indent=2) + "\n")
 
@@ -36,7 +40,11 @@ class Clone(GitRepo):
 
     def status(self) -> list[str]:
         """What `git status` says, without the branch."""
-        return [line for line in self.git("status", "--porcelain", "--untracked-files=all").split("\n") if line]
+        return [
+            line
+            for line in self.git("status", "--porcelain", "--untracked-files=all").split("\n")
+            if line
+        ]
 
     def commit_code(self, content: str, name: str = "code.txt") -> None:
         """A commit of a file that is no checkpoint."""
@@ -78,7 +86,9 @@ def create_hub(folder: Path) -> Hub:
 
 
 def copy_clone(hub: Hub, name: str) -> Clone:
-    """Return what hub.clone(name) would, of a hub from create_hub that nothing was pushed to yet: without a process."""
+    """Return what hub.clone(name) would, of a hub from create_hub that nothing was pushed to yet:
+    without a process.
+    """
     clone = Clone(hub.path.parent / name)
     copy_built(_build_clone, clone.path)
     config = clone.path / ".git/config"

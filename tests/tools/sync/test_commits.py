@@ -27,7 +27,12 @@ def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRep
     ]
     one, two, three = write_commits(str(repo.path), drafts, [REF], WHO, os.environ)
     assert (repo.path / ".git/index").read_bytes() == index
-    assert repo.git("rev-parse", f"{two}^", f"{three}^1", f"{three}^2", REF).split() == [one, head, two, three]
+    assert repo.git("rev-parse", f"{two}^", f"{three}^1", f"{three}^2", REF).split() == [
+        one,
+        head,
+        two,
+        three,
+    ]
     entries = read_tree(str(repo.path), two)
     assert sorted(entries) == ["a b/ü.json", "same.json"]
     blob = entries["same.json"].blob
@@ -65,7 +70,9 @@ def test_no_path_of_a_stranger_is_read_as_a_command(repo: GitRepo) -> None:
     ]
     drafts = [
         Draft((head,), [(path, b"{}") for path in hostile], "one"),
-        Draft((0,), [(path, None) for path in [*hostile, *(f"{path}x" for path in hostile)]], "two"),
+        Draft(
+            (0,), [(path, None) for path in [*hostile, *(f"{path}x" for path in hostile)]], "two"
+        ),
     ]
     one, two = write_commits(str(repo.path), drafts, [REF], WHO, os.environ)
     assert sorted(read_tree(str(repo.path), one)) == sorted([*hostile, "code.txt"])
@@ -95,7 +102,9 @@ def test_a_file_larger_than_a_checkpoint_may_be_is_told_and_not_kept(repo: GitRe
     repo.write("large.json", "x" * (MAX_BYTES + 1))
     repo.write("small.json", "x")
     repo.commit()
-    large, small = (repo.git("rev-parse", f"HEAD:{name}.json").strip() for name in ("large", "small"))
+    large, small = (
+        repo.git("rev-parse", f"HEAD:{name}.json").strip() for name in ("large", "small")
+    )
     assert read_contents(str(repo.path), [large, small], os.environ) == {large: None, small: b"x"}
 
 
@@ -106,11 +115,15 @@ def test_a_missing_object_is_said(repo: GitRepo) -> None:
 
 def test_sha256_repositories_work_alike(tmp_path_factory: pytest.TempPathFactory) -> None:
     repo = GitRepo.create(tmp_path_factory.mktemp("sha256"), "--object-format=sha256")
-    (commit,) = write_commits(str(repo.path), [Draft((), [("a.json", b"{}")], "one")], [REF], WHO, os.environ)
+    (commit,) = write_commits(
+        str(repo.path), [Draft((), [("a.json", b"{}")], "one")], [REF], WHO, os.environ
+    )
     assert read_tree(str(repo.path), commit)["a.json"].blob == blob_id(b"{}", commit)
 
 
-def test_files_are_staged_unless_the_index_stays_locked(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_staged_unless_the_index_stays_locked(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(commits, "_NAP", 0.0)
     repo.write("a", "1\n")
     repo.write("b", "2\n")

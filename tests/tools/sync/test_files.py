@@ -61,7 +61,11 @@ def test_a_path_that_leads_astray_is_refused(path: str) -> None:
 
 
 def test_plain_paths_are_taken() -> None:
-    plain = [".checkpoints/build.checkpoint.json", "app/.checkpoints/größe.checkpoint.json", "memory/state/phase.json"]
+    plain = [
+        ".checkpoints/build.checkpoint.json",
+        "app/.checkpoints/größe.checkpoint.json",
+        "memory/state/phase.json",
+    ]
     plain.append(".github/.checkpoints/build.checkpoint.json")
     assert [find_path_trouble(path) for path in plain] == ["", "", "", ""]
 
@@ -74,7 +78,9 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
     path = ".checkpoints/build.checkpoint.json"
     lock = str(tmp_path / "lock")
     arrivals, journal = [Arrival(path, None, b"{}")], str(tmp_path / "own/journal")
-    taken, findings = write_arrivals(lock, str(top), arrivals, lambda *_: None, lambda: None, journal, "f" * 40)
+    taken, findings = write_arrivals(
+        lock, str(top), arrivals, lambda *_: None, lambda: None, journal, "f" * 40
+    )
     assert read_journal(journal) == ("f" * 40, {""})
     assert taken == []
     assert [(one.code, one.path) for one in findings] == [("sync/not-written", path)]
@@ -83,12 +89,22 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
 
 def test_a_full_disk_that_takes_no_notes_hinders_no_file(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(b"{}")
-    arrivals = [Arrival("one", None, b"{}"), Arrival("two", None, b"{}"), Arrival("old", b"{}", None)]
+    arrivals = [
+        Arrival("one", None, b"{}"),
+        Arrival("two", None, b"{}"),
+        Arrival("old", b"{}", None),
+    ]
     journal, (soft, hard) = str(tmp_path / "journal"), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (42, hard))
     try:
         found = write_arrivals(
-            str(tmp_path / "lock"), str(tmp_path), arrivals, lambda *_: None, lambda: None, journal, "f" * 40
+            str(tmp_path / "lock"),
+            str(tmp_path),
+            arrivals,
+            lambda *_: None,
+            lambda: None,
+            journal,
+            "f" * 40,
         )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -105,13 +121,18 @@ def test_a_file_that_is_not_checked_out_on_purpose_is_known_as_such(repo: GitRep
     for name in names[1:]:
         (repo.path / name).unlink()
     work = read_work(
-        find_place(str(repo.path)), str(repo.path), os.environ, with_ignored=False, is_asked=lambda _: False
+        find_place(str(repo.path)),
+        str(repo.path),
+        os.environ,
+        with_ignored=False,
+        is_asked=lambda _: False,
     )
     assert work.contents.keys() == {names[0]}
     assert work.sparse == {names[1]}  # the other one was removed
 
 
-# what is there now, what the sync read, what it becomes, what a merge answers; what is there afterwards, the trouble
+# what is there now, what the sync read, what it becomes, what a merge answers; what is there
+# afterwards, the trouble
 ARRIVALS: list[tuple[bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, str]] = [
     (b"1", b"1", b"2", None, b"2", ""),
     (None, None, b"2", None, b"2", ""),
@@ -119,18 +140,29 @@ ARRIVALS: list[tuple[bytes | None, bytes | None, bytes | None, bytes | None, byt
     (b"2", b"1", b"2", None, b"2", ""),
     (None, b"1", None, None, None, ""),
     (b"3", b"1", b"2", b"2+3", b"2+3", ""),
-    (b"3", b"1", b"2", None, b"3", "it was changed meanwhile, and the two changes contradict each other"),
+    (
+        b"3",
+        b"1",
+        b"2",
+        None,
+        b"3",
+        "it was changed meanwhile, and the two changes contradict each other",
+    ),
     (None, b"1", b"2", None, None, "it was written or removed meanwhile"),
     (b"3", b"1", None, None, b"3", "it was written or removed meanwhile"),
 ]
 
 
-def test_what_arrives_is_written_unless_that_would_lose_what_somebody_wrote_meanwhile(tmp_path: Path) -> None:
+def test_what_arrives_is_written_unless_that_would_lose_what_somebody_wrote_meanwhile(
+    tmp_path: Path,
+) -> None:
     top, journal = tmp_path / "top", str(tmp_path / "journal")
     for number, (now, was, becomes, merged, after, trouble) in enumerate(ARRIVALS):
         path, asked = f"{number}/a", list[object]()
 
-        def merge(*texts: object, merged: bytes | None = merged, asked: list[object] = asked) -> bytes | None:
+        def merge(
+            *texts: object, merged: bytes | None = merged, asked: list[object] = asked
+        ) -> bytes | None:
             asked.append(texts)
             return merged
 
@@ -149,7 +181,9 @@ def test_what_arrives_is_written_unless_that_would_lose_what_somebody_wrote_mean
         assert asked in ([], [(path, was, now, becomes)]), number
 
 
-def test_files_that_git_ignores_stay_here_and_are_named_unless_they_are_asked_for(repo: GitRepo) -> None:
+def test_files_that_git_ignores_stay_here_and_are_named_unless_they_are_asked_for(
+    repo: GitRepo,
+) -> None:
     names = [f".checkpoints/{skill}.checkpoint.json" for skill in ("build", "ship")]
     repo.write(".gitignore", ".checkpoints/\n")
     for name in names:
@@ -160,5 +194,9 @@ def test_files_that_git_ignores_stay_here_and_are_named_unless_they_are_asked_fo
         return sorted(work.contents), work.refused, [one.code for one in work.findings]
 
     assert read(with_ignored=False) == ([], set(), [])
-    assert read(with_ignored=True, is_asked=lambda path: path == names[0]) == (names[:1], {names[1]}, ["sync/ignored"])
+    assert read(with_ignored=True, is_asked=lambda path: path == names[0]) == (
+        names[:1],
+        {names[1]},
+        ["sync/ignored"],
+    )
     assert read(with_ignored=True, is_asked=lambda _: True) == (names, set(), [])

@@ -54,7 +54,9 @@ def trees(
     return Trees(entries(base or {}), entries(theirs or {}), entries(head or {}), LIKE)
 
 
-def work(files: Mapping[str, bytes], refused: set[str] | None = None, sparse: set[str] | None = None) -> Work:
+def work(
+    files: Mapping[str, bytes], refused: set[str] | None = None, sparse: set[str] | None = None
+) -> Work:
     return Work(dict(files), [], refused or set(), sparse or set())
 
 
@@ -101,7 +103,11 @@ def test_a_missing_file_was_removed_only_where_head_has_it_or_it_was_archived() 
     base = {PATH: ONE, OTHER: ONE}
     assert find_ours(work({}), trees(base), {}) == {PATH: entry(ONE), OTHER: entry(ONE)}
     assert find_ours(work({}), trees(base, head={PATH: ONE}), {}) == {PATH: None, OTHER: entry(ONE)}
-    assert find_ours(work({PAST: ONE}), trees(base), {}) == {PAST: ONE, PATH: None, OTHER: entry(ONE)}
+    assert find_ours(work({PAST: ONE}), trees(base), {}) == {
+        PAST: ONE,
+        PATH: None,
+        OTHER: entry(ONE),
+    }
     known = trees({**base, PAST: ONE})  # a history that the branch has proves nothing
     assert find_ours(work({PAST: ONE}), known, {})[PATH] == entry(ONE)
     elsewhere = work({f"app/{PAST}": ONE})
@@ -118,7 +124,9 @@ def test_what_was_refused_or_not_checked_out_is_not_removed() -> None:
     ("held", "ours"),
     [(ONE, TWO), (THREE, THREE)],  # back at base's version; written since
 )
-def test_what_waits_counts_where_the_work_tree_is_back_at_bases_version(held: bytes, ours: bytes) -> None:
+def test_what_waits_counts_where_the_work_tree_is_back_at_bases_version(
+    held: bytes, ours: bytes
+) -> None:
     given = trees({PATH: ONE}, head={PATH: ONE})
     assert find_ours(work({PATH: held}), given, {PATH: TWO}) == {PATH: ours}
 
@@ -127,7 +135,8 @@ def test_what_waits_counts_where_the_file_is_not_there_at_all() -> None:
     assert find_ours(work({}), trees(), {PATH: TWO}) == {PATH: TWO}
     assert find_ours(work({}), trees({PATH: ONE}), {PATH: TWO}) == {PATH: TWO}
     assert find_ours(work({}, refused={PATH}), trees(), {PATH: TWO}) == {}
-    assert find_ours(work({}), trees({PATH: ONE}, head={PATH: ONE}), {PATH: TWO}) == {PATH: None}  # removed since
+    # removed since
+    assert find_ours(work({}), trees({PATH: ONE}, head={PATH: ONE}), {PATH: TWO}) == {PATH: None}
 
 
 @rows(
@@ -171,10 +180,16 @@ def test_a_side_without_a_word_of_its_own_takes_the_branchs_content() -> None:
     ],
 )
 def test_one_sides_change_goes_to_the_other(
-    base: bytes | None, ours: bytes | None, theirs: bytes | None, way: str | None, decided: bytes | None
+    base: bytes | None,
+    ours: bytes | None,
+    theirs: bytes | None,
+    way: str | None,
+    decided: bytes | None,
 ) -> None:
     given = trees(
-        {PATH: base} if base else {}, {PATH: theirs} if theirs else {}, {PATH: base} if base and not ours else {}
+        {PATH: base} if base else {},
+        {PATH: theirs} if theirs else {},
+        {PATH: base} if base and not ours else {},
     )
     plan = decide(work({PATH: ours} if ours else {}), given)
     assert plan.ways == ({PATH: way} if way else {})
@@ -184,7 +199,9 @@ def test_one_sides_change_goes_to_the_other(
 
 
 def test_two_changes_are_merged_or_left_open() -> None:
-    merged = decide(work({PATH: LATER}), trees({PATH: ONE}, {PATH: text_of(step="one", phase="other")}))
+    merged = decide(
+        work({PATH: LATER}), trees({PATH: ONE}, {PATH: text_of(step="one", phase="other")})
+    )
     assert merged.open == {PATH}  # its content is not known: nothing is decided
     merged = decide(work({PATH: TWO}), trees({PATH: ONE}, {PATH: THREE}))
     assert merged.open == {PATH}
@@ -233,7 +250,9 @@ def shape(
     queued: Any = (),
     sent: bool = True,
 ) -> Shape:
-    return plan_commits(plan, given, entries(common or {}), ground, tip, older, list(queued), sent=sent)
+    return plan_commits(
+        plan, given, entries(common or {}), ground, tip, older, list(queued), sent=sent
+    )
 
 
 SENDS = Plan({PATH: TWO}, {PATH: "sent"}, {PATH: TWO}, set(), [])
@@ -306,7 +325,13 @@ def test_a_branch_that_has_parted_from_the_tip_gets_what_was_brought_in_a_merge(
 
 
 def test_a_commit_names_what_it_sends_and_not_what_it_brings() -> None:
-    plan = Plan({PATH: TWO, OTHER: TWO}, {PATH: "sent", OTHER: "brought"}, {PATH: TWO, OTHER: ONE}, set(), [])
+    plan = Plan(
+        {PATH: TWO, OTHER: TWO},
+        {PATH: "sent", OTHER: "brought"},
+        {PATH: TWO, OTHER: ONE},
+        set(),
+        [],
+    )
     assert shape(plan, CHANGED).drafts[0].message == "Sync checkpoints: build"
     nothing = plan._replace(ways={PATH: "brought", OTHER: "brought"})
     assert shape(nothing, CHANGED).drafts[0].message == "Sync checkpoints"

@@ -31,7 +31,9 @@ def primer(*decisions: str) -> dict[str, list[str]]:
     return {"key_decisions": list(decisions), "generated_files": [], "user_preferences": []}
 
 
-def test_what_two_clones_wrote_meets_on_the_branch_and_in_both(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_what_two_clones_wrote_meets_on_the_branch_and_in_both(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     ann.change(step="sprint-3")
     bob.change(blockers=[{"id": "b1", "description": "no key", "needs": "user_decision"}])
     assert ann.sync().sent == [BUILD]
@@ -41,7 +43,9 @@ def test_what_two_clones_wrote_meets_on_the_branch_and_in_both(hub: Hub, ann: Cl
     assert (ann.load()["step"], ann.load()["blockers"][0]["id"]) == ("sprint-3", "b1")
 
 
-def test_one_skill_written_by_each_of_two_clones_needs_no_merge(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_one_skill_written_by_each_of_two_clones_needs_no_merge(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     ann.change(step="sprint-3")
     bob.change(QA, step="sprint-4")
     ann.sync()
@@ -131,7 +135,9 @@ def test_a_clone_that_lacks_other_peoples_code_can_pull_after_a_sync_and_keeps_l
     assert hub.git("show", "main:code.txt") == "two"
 
 
-def test_commits_that_were_not_pushed_stay_unpushed_and_can_be_pushed_later(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_commits_that_were_not_pushed_stay_unpushed_and_can_be_pushed_later(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     ann.commit_code("mine\n")
     ann.change(step="sprint-3")
     assert ann.sync().branch_moved
@@ -153,7 +159,8 @@ def test_branches_that_went_apart_come_together_with_every_change_once(
     ann.change(cost={"total_usd": 1.5})
     assert ann.sync().branch_moved
     ann.change(cost={"total_usd": 1.75})
-    if way == "--no-rebase":  # a rebase replays such a commit although the branch has its change already
+    # a rebase replays such a commit although the branch has its change already
+    if way == "--no-rebase":
         ann.git("commit", "-q", "-a", "-m", "More")
     bob.git("pull", "-q")
     bob.change(cost={"total_usd": 2.5})
@@ -176,7 +183,9 @@ def test_switching_branches_after_a_sync_carries_nothing_along(ann: Clone, bob: 
     assert ann.load()["step"] == "sprint-3"
 
 
-def test_another_branch_than_the_one_that_is_followed_leaves_head_and_index_alone(hub: Hub, ann: Clone) -> None:
+def test_another_branch_than_the_one_that_is_followed_leaves_head_and_index_alone(
+    hub: Hub, ann: Clone
+) -> None:
     ann.change(step="sprint-3")
     head, index = ann.git("rev-parse", "HEAD"), (ann.path / ".git/index").read_bytes()
     result = ann.sync(branch="checkpoints")
@@ -207,7 +216,9 @@ def test_a_repository_without_commits_meets_an_empty_remote(tmp_path: Path) -> N
     assert ann.status() == ["?? code.txt"]
 
 
-def test_a_repository_without_commits_takes_in_what_a_branch_has_and_can_still_pull(hub: Hub, tmp_path: Path) -> None:
+def test_a_repository_without_commits_takes_in_what_a_branch_has_and_can_still_pull(
+    hub: Hub, tmp_path: Path
+) -> None:
     ann = Clone.create(tmp_path / "unborn")
     assert isinstance(ann, Clone)
     ann.git("remote", "add", "origin", str(hub.path))
@@ -229,7 +240,9 @@ def test_linked_work_trees_remember_each_its_own(hub: Hub, ann: Clone, bob: Clon
     assert (bob.load()["step"], bob.load(QA)["step"]) == ("sprint-3", "sprint-4")
 
 
-def test_a_remote_without_the_followed_branch_is_not_given_a_history_of_checkpoints_alone(ann: Clone, hub: Hub) -> None:
+def test_a_remote_without_the_followed_branch_is_not_given_a_history_of_checkpoints_alone(
+    ann: Clone, hub: Hub
+) -> None:
     hub.git("branch", "-m", "main", "old")
     with pytest.raises(CheckpointError, match="no branch main yet"):
         ann.sync()
@@ -238,21 +251,29 @@ def test_a_remote_without_the_followed_branch_is_not_given_a_history_of_checkpoi
 # what cannot both stand
 
 
-def test_a_conflict_is_left_on_both_sides_and_the_rest_is_synced(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_a_conflict_is_left_on_both_sides_and_the_rest_is_synced(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     bob.change(step="theirs")
     bob.sync()
     ann.change(step="mine")
     ann.change(QA, step="sprint-4")
     result = ann.sync()
     assert (codes(result), result.sent) == (["sync/conflict"], [QA])
-    assert (hub.load()["step"], ann.load()["step"], hub.load(QA)["step"]) == ("theirs", "mine", "sprint-4")
+    assert (hub.load()["step"], ann.load()["step"], hub.load(QA)["step"]) == (
+        "theirs",
+        "mine",
+        "sprint-4",
+    )
     assert codes(ann.sync()) == ["sync/conflict"], "it is not forgotten"
 
 
 def test_a_conflict_goes_away_when_both_sides_agree(hub: Hub, ann: Clone, bob: Clone) -> None:
     bob.change(step="theirs")
     bob.sync()
-    ann.change(step="mine", blockers=[{"id": "b1", "description": "no key", "needs": "user_decision"}])
+    ann.change(
+        step="mine", blockers=[{"id": "b1", "description": "no key", "needs": "user_decision"}]
+    )
     ann.sync()
     ann.change(step="theirs")
     assert codes(ann.sync()) == []
@@ -261,7 +282,9 @@ def test_a_conflict_goes_away_when_both_sides_agree(hub: Hub, ann: Clone, bob: C
 
 
 @pytest.mark.parametrize(("side", "step"), [("ours", "mine"), ("theirs", "theirs")])
-def test_a_side_that_is_named_decides_a_conflict(hub: Hub, ann: Clone, bob: Clone, side: str, step: str) -> None:
+def test_a_side_that_is_named_decides_a_conflict(
+    hub: Hub, ann: Clone, bob: Clone, side: str, step: str
+) -> None:
     bob.change(step="theirs", context_primer=primer("b"))
     bob.sync()
     ann.change(step="mine", context_primer=primer("a"))
@@ -292,7 +315,9 @@ def test_an_error_that_was_there_before_does_not_hinder(hub: Hub, ann: Clone) ->
 # files that come and go
 
 
-def test_a_skill_that_was_archived_goes_away_everywhere_and_its_past_comes(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_a_skill_that_was_archived_goes_away_everywhere_and_its_past_comes(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     past = ".checkpoints/history/build.2026-03-02-abcd.json"
     (ann.path / ".checkpoints/history").mkdir()
     os.rename(ann.path / BUILD, ann.path / past)
@@ -314,7 +339,9 @@ def test_archived_here_and_written_there_is_a_conflict(hub: Hub, ann: Clone, bob
     assert hub.load()["step"] == "sprint-3"
 
 
-def test_a_file_that_is_missing_because_another_branch_is_checked_out_is_not_removed(hub: Hub, ann: Clone) -> None:
+def test_a_file_that_is_missing_because_another_branch_is_checked_out_is_not_removed(
+    hub: Hub, ann: Clone
+) -> None:
     ann.change(step="sprint-3")
     ann.sync(branch="checkpoints")
     ann.git("switch", "-q", "-f", "--orphan", "bare")
@@ -323,7 +350,9 @@ def test_a_file_that_is_missing_because_another_branch_is_checked_out_is_not_rem
     assert ann.load()["step"] == "sprint-3"
 
 
-def test_a_commit_checked_out_again_takes_nothing_back_on_the_branch(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_a_commit_checked_out_again_takes_nothing_back_on_the_branch(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     ann.change(step="sprint-3")
     ann.sync()
     ann.git("checkout", "-q", "--detach", "HEAD~1")
@@ -331,7 +360,9 @@ def test_a_commit_checked_out_again_takes_nothing_back_on_the_branch(hub: Hub, a
     assert ann.load()["step"] == "sprint-3"
 
 
-def test_a_file_restored_from_the_last_commit_takes_in_the_branch_again(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_a_file_restored_from_the_last_commit_takes_in_the_branch_again(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     ann.sync(branch="checkpoints")
     bob.change(step="sprint-3")
     bob.sync(branch="checkpoints", take="ours")
@@ -341,7 +372,9 @@ def test_a_file_restored_from_the_last_commit_takes_in_the_branch_again(hub: Hub
     assert (ann.load()["step"], hub.load(branch="checkpoints")["step"]) == ("sprint-3", "sprint-3")
 
 
-def test_what_is_written_to_an_older_commit_takes_nothing_back_on_the_branch(hub: Hub, ann: Clone) -> None:
+def test_what_is_written_to_an_older_commit_takes_nothing_back_on_the_branch(
+    hub: Hub, ann: Clone
+) -> None:
     ann.change(blockers=[{"id": "b1", "description": "No key yet", "needs": "user_decision"}])
     ann.sync()
     ann.git("checkout", "-q", "--detach", "HEAD~1")
@@ -382,7 +415,9 @@ def test_a_link_on_the_branch_is_not_taken_in(hub: Hub, ann: Clone, bob: Clone) 
     assert not (ann.path / QA).is_symlink()
 
 
-def test_broken_text_on_the_branch_is_not_taken_in_and_does_not_hinder_others(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_broken_text_on_the_branch_is_not_taken_in_and_does_not_hinder_others(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     bob.write(QA, "\x1b[31m broken")
     bob.commit("broken")
     bob.git("push", "-q")
@@ -425,10 +460,15 @@ def test_a_path_that_no_skill_can_have_is_not_made(hub: Hub, ann: Clone, bob: Cl
 # races, and lines that break
 
 
-def test_a_lost_race_is_run_again_with_what_the_winner_wrote(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_a_lost_race_is_run_again_with_what_the_winner_wrote(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     bob.change(blockers=[{"id": "b1", "description": "no key", "needs": "user_decision"}])
     bob.commit("first")
-    add_hook(ann.path / ".git/hooks/pre-push", f"env -u GIT_DIR git -C '{bob.path}' push -q origin main || true")
+    add_hook(
+        ann.path / ".git/hooks/pre-push",
+        f"env -u GIT_DIR git -C '{bob.path}' push -q origin main || true",
+    )
     ann.change(step="sprint-3")
     result = ann.sync()
     assert (result.state, result.lost, result.attempts) == ("synced", 1, 2)
@@ -450,7 +490,12 @@ def test_a_remote_that_can_be_read_and_not_written_is_given_up_soon(ann: Clone) 
     ann.git("config", "remote.origin.pushurl", str(ann.path / "nowhere.git"))
     ann.change(step="sprint-3")
     result = ann.sync(timeout=20.0)
-    assert (result.state, result.waiting, result.attempts, result.lost) == ("contended", [BUILD], 3, 0)
+    assert (result.state, result.waiting, result.attempts, result.lost) == (
+        "contended",
+        [BUILD],
+        3,
+        0,
+    )
     assert "nowhere.git" in result.findings[0].message
 
 
@@ -464,7 +509,9 @@ def test_what_arrived_although_the_line_broke_is_not_sent_twice(hub: Hub, ann: C
 
 
 def sync_and_die(clone: Clone, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """A sync that ends where this step of it would begin; "sync_folder": before the disk knows a checkpoint's name."""
+    """A sync that ends where this step of it would begin; "sync_folder": before the disk knows a
+    checkpoint's name.
+    """
 
     def die(*args: object) -> None:
         if step != "sync_folder" or str(args[0]).endswith(".checkpoints"):
@@ -492,7 +539,9 @@ def test_what_arrived_with_a_sync_that_was_killed_is_counted_once_whatever_hinde
     assert ann.sync().state == "offline"
     away.rename(hub.path)
     ann.sync()
-    assert hub.load()["cost"]["total_usd"] == ann.load()["cost"]["total_usd"] == 1.0 + 4.0 + 2.0 + 7.0
+    assert (
+        hub.load()["cost"]["total_usd"] == ann.load()["cost"]["total_usd"] == 1.0 + 4.0 + 2.0 + 7.0
+    )
 
 
 def test_what_a_killed_sync_sent_is_remembered_however_often_the_remote_does_not_answer(
@@ -513,14 +562,24 @@ def mark_deep(*values: object) -> Any:
     return pytest.param(*values, marks=pytest.mark.deep)
 
 
-DEATHS = ["_move sync_folder _move", "_remember", *map(mark_deep, ("write_arrivals", "sync_folder", "_move"))]
+DEATHS = [
+    "_move sync_folder _move",
+    "_remember",
+    *map(mark_deep, ("write_arrivals", "sync_folder", "_move")),
+]
 CHANGES = [(4.0, 7.0), mark_deep(0.0, 0.0), mark_deep(0.0, 7.0), mark_deep(4.0, 0.0)]
 
 
 @pytest.mark.parametrize("deaths", DEATHS)
 @pytest.mark.parametrize(("own", "more"), CHANGES)
 def test_a_sync_killed_while_it_takes_in_counts_what_came_once(
-    hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, deaths: str, own: float, more: float
+    hub: Hub,
+    ann: Clone,
+    bob: Clone,
+    monkeypatch: pytest.MonkeyPatch,
+    deaths: str,
+    own: float,
+    more: float,
 ) -> None:
     bob.change(cost={"total_usd": 3.0}, context_primer=primer("b"))
     bob.sync()
@@ -562,7 +621,10 @@ def test_what_a_process_writes_while_a_sync_runs_is_kept(hub: Hub, ann: Clone, b
     add_hook(ann.path / ".git/hooks/pre-push", write)
     ann.change(blockers=[{"id": "b1", "description": "no key", "needs": "user_decision"}])
     ann.sync()
-    assert (ann.load()["step"], ann.load()["context_primer"]["key_decisions"]) == ("sprint-3", ["b"])
+    assert (ann.load()["step"], ann.load()["context_primer"]["key_decisions"]) == (
+        "sprint-3",
+        ["b"],
+    )
     assert hub.load()["step"] == "sprint-2"
     (ann.path / ".git/hooks/pre-push").unlink()
     ann.sync()
@@ -589,7 +651,9 @@ def test_a_pre_push_hook_that_says_no_is_heard_and_can_be_passed_by(hub: Hub, an
     assert ann.sync(hooks=False).sent == [BUILD]
 
 
-def test_offline_it_waits_and_the_next_sync_sends_it_even_after_a_reset(hub: Hub, ann: Clone) -> None:
+def test_offline_it_waits_and_the_next_sync_sends_it_even_after_a_reset(
+    hub: Hub, ann: Clone
+) -> None:
     ann.change(step="sprint-3")
     os.rename(hub.path, hub.path.with_name("away"))
     result = ann.sync()
@@ -609,7 +673,9 @@ def queue_and_restore(hub: Hub, ann: Clone) -> None:
     ann.git("checkout", "-q", "--", ".")
 
 
-def test_what_waits_alone_in_the_queue_outlives_syncs_that_send_nothing(hub: Hub, ann: Clone) -> None:
+def test_what_waits_alone_in_the_queue_outlives_syncs_that_send_nothing(
+    hub: Hub, ann: Clone
+) -> None:
     queue_and_restore(hub, ann)
     assert ann.sync().state == "offline"
     ann.change(QA, step="sprint-4")
@@ -622,7 +688,9 @@ def test_what_waits_alone_in_the_queue_outlives_syncs_that_send_nothing(hub: Hub
     assert hub.load()["step"] == ann.load()["step"] == "sprint-3"
 
 
-def test_what_waits_alone_in_the_queue_outlives_a_sync_of_another_skill(hub: Hub, ann: Clone) -> None:
+def test_what_waits_alone_in_the_queue_outlives_a_sync_of_another_skill(
+    hub: Hub, ann: Clone
+) -> None:
     queue_and_restore(hub, ann)
     os.rename(hub.path.with_name("away"), hub.path)
     ann.change(QA, step="sprint-4")
@@ -674,13 +742,23 @@ def test_a_dry_run_changes_nothing_on_either_side(hub: Hub, ann: Clone, bob: Clo
     assert (hub.git("rev-parse", "main"), ann.load(QA)["step"]) == (before, "sprint-2")
 
 
-@pytest.mark.parametrize("step", ["_take_in", "_move", *map(mark_deep, ("write_arrivals", "sync_folder", "_remember"))])
+@pytest.mark.parametrize(
+    "step", ["_take_in", "_move", *map(mark_deep, ("write_arrivals", "sync_folder", "_remember"))]
+)
 def test_a_dry_run_settles_nothing_that_a_killed_sync_left(
     hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def look() -> object:
-        refs = [line for line in ann.git("for-each-ref").splitlines() if "/checkpoint/theirs/" not in line]
-        return refs, take_snapshot(ann.path / ".git/checkpoint"), take_snapshot(ann.path / ".checkpoints")
+        refs = [
+            line
+            for line in ann.git("for-each-ref").splitlines()
+            if "/checkpoint/theirs/" not in line
+        ]
+        return (
+            refs,
+            take_snapshot(ann.path / ".git/checkpoint"),
+            take_snapshot(ann.path / ".checkpoints"),
+        )
 
     bob.change(cost={"total_usd": 3.0})
     bob.sync()
@@ -700,7 +778,8 @@ def test_a_full_disk_loses_nothing(hub: Hub, ann: Clone, bob: Clone) -> None:
     try:
         if os.access(ann.path / ".checkpoints", os.W_OK):
             (ann.path / QA).unlink()
-            (ann.path / QA).mkdir()  # root may write anywhere: then something else stands in the way
+            # root may write anywhere: then something else stands in the way
+            (ann.path / QA).mkdir()
         result = ann.sync()
     finally:
         (ann.path / ".checkpoints").chmod(0o755)
@@ -708,19 +787,25 @@ def test_a_full_disk_loses_nothing(hub: Hub, ann: Clone, bob: Clone) -> None:
     assert codes(result)
 
 
-def test_one_skill_can_be_synced_alone_with_a_branch_of_its_own(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_one_skill_can_be_synced_alone_with_a_branch_of_its_own(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     past = ".checkpoints/history/build.2026-03-02-abcd.json"
     ann.change(step="sprint-3")
     ann.change(QA, step="sprint-4")
     ann.write(past, "{}\n")
     ann.sync(branch="checkpoints/build", only="build")
     assert hub.git("ls-tree", "-r", "--name-only", "checkpoints/build").split("\n") == [BUILD, past]
-    assert codes(bob.sync(branch="checkpoints/build", only="build")) == ["sync/conflict"], "two beginnings"
+    assert codes(bob.sync(branch="checkpoints/build", only="build")) == ["sync/conflict"], (
+        "two beginnings"
+    )
     assert bob.sync(branch="checkpoints/build", only="build", take="theirs").state == "synced"
     assert (bob.load()["step"], bob.load(QA)["step"]) == ("sprint-3", "sprint-2")
 
 
-def test_what_was_left_out_of_a_sync_is_merged_by_the_next(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_what_was_left_out_of_a_sync_is_merged_by_the_next(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     bob.change(QA, context_primer=primer("b"))
     bob.change(step="sprint-3")
     bob.sync()
@@ -731,7 +816,9 @@ def test_what_was_left_out_of_a_sync_is_merged_by_the_next(hub: Hub, ann: Clone,
     assert ann.status() == []
 
 
-def test_a_staged_checkpoint_counts_as_what_the_work_tree_holds(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_a_staged_checkpoint_counts_as_what_the_work_tree_holds(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     bob.change(context_primer=primer("b"))
     bob.sync()
     ann.change(step="sprint-3")
@@ -739,7 +826,10 @@ def test_a_staged_checkpoint_counts_as_what_the_work_tree_holds(hub: Hub, ann: C
     ann.change(step="sprint-4")
     ann.sync()
     assert ann.status() == []
-    assert (hub.load()["step"], ann.load()["context_primer"]["key_decisions"]) == ("sprint-4", ["b"])
+    assert (hub.load()["step"], ann.load()["context_primer"]["key_decisions"]) == (
+        "sprint-4",
+        ["b"],
+    )
 
 
 def test_a_commit_after_a_sync_takes_nothing_back(hub: Hub, ann: Clone, bob: Clone) -> None:
@@ -753,7 +843,9 @@ def test_a_commit_after_a_sync_takes_nothing_back(hub: Hub, ann: Clone, bob: Clo
     assert hub.load()["step"] == "sprint-3"
 
 
-def test_in_the_middle_of_a_merge_the_branch_stays_and_what_is_unresolved_is_left_out(hub: Hub, ann: Clone) -> None:
+def test_in_the_middle_of_a_merge_the_branch_stays_and_what_is_unresolved_is_left_out(
+    hub: Hub, ann: Clone
+) -> None:
     ann.git("switch", "-q", "-c", "side")
     ann.change(QA, step="theirs")
     ann.git("commit", "-q", "-a", "-m", "Side")
@@ -789,8 +881,12 @@ def test_ignored_checkpoints_go_to_a_named_branch_by_an_explicit_word_alone(ann:
     ann.change(private)
     for wish in ({}, {"only": "build"}):
         done = ann.sync(branch="checkpoints", **wish)
-        assert [(one.code, private in one.message) for one in done.findings] == [("sync/ignored", True)]
-        assert private not in ann.git("ls-tree", "-r", "--name-only", "origin/checkpoints").split("\n")
+        assert [(one.code, private in one.message) for one in done.findings] == [
+            ("sync/ignored", True)
+        ]
+        assert private not in ann.git("ls-tree", "-r", "--name-only", "origin/checkpoints").split(
+            "\n"
+        )
     ann.sync(branch="named", only="secret")
     ann.sync(branch="asked", ignored=True)
     for branch in ("named", "asked"):
@@ -808,7 +904,11 @@ def test_what_is_sent_is_in_a_pack_before_a_ref_names_it(ann: Clone) -> None:
     assert ann.git("count-objects").split()[0] == before
 
 
-PRUNES = ["gc --prune=now --quiet", "repack -adfq", "-c gc.pruneExpire=now maintenance run --quiet --task=gc"]
+PRUNES = [
+    "gc --prune=now --quiet",
+    "repack -adfq",
+    "-c gc.pruneExpire=now maintenance run --quiet --task=gc",
+]
 
 
 def add_prune(clone: Clone, words: str) -> None:
@@ -818,7 +918,9 @@ def add_prune(clone: Clone, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", PRUNES)
-def test_a_prune_beside_a_sync_takes_no_commit_that_the_branch_will_name(ann: Clone, bob: Clone, words: str) -> None:
+def test_a_prune_beside_a_sync_takes_no_commit_that_the_branch_will_name(
+    ann: Clone, bob: Clone, words: str
+) -> None:
     ann.commit_code("mine")
     bob.commit_code("theirs", "other.txt")
     bob.git("push", "-q")
@@ -834,7 +936,9 @@ def test_a_prune_beside_a_sync_takes_no_commit_that_the_branch_will_name(ann: Cl
 
 
 @pytest.mark.parametrize("words", PRUNES)
-def test_a_prune_beside_a_sync_takes_nothing_of_what_is_left_to_decide(ann: Clone, bob: Clone, words: str) -> None:
+def test_a_prune_beside_a_sync_takes_nothing_of_what_is_left_to_decide(
+    ann: Clone, bob: Clone, words: str
+) -> None:
     bob.change(QA, step="sprint-9")
     bob.sync()
     add_prune(ann, words)
@@ -866,13 +970,17 @@ def test_a_prune_that_removes_what_git_is_writing_makes_it_write_again(
     )
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
     draft = Draft((), [("a.json", b"{}")], "one")
-    (commit,) = write_commits(str(repo.path), [draft], ["refs/heads/made"], "Ada <a@example.org> 1 +0000", os.environ)
+    (commit,) = write_commits(
+        str(repo.path), [draft], ["refs/heads/made"], "Ada <a@example.org> 1 +0000", os.environ
+    )
     assert (tmp_path / "seen").exists()
     assert repo.git("show", f"{commit}:a.json") == "{}"
     assert [path for path in Path(pack).iterdir() if path.suffix == ".keep"] == []
 
 
-def test_a_sync_that_a_hook_of_another_ones_push_starts_waits_for_no_turn(hub: Hub, ann: Clone) -> None:
+def test_a_sync_that_a_hook_of_another_ones_push_starts_waits_for_no_turn(
+    hub: Hub, ann: Clone
+) -> None:
     hub.hook("post-receive", 'echo "turn: $CHECKPOINT_SYNC_TURN" >said')
     ann.change(QA, step="ann")
     ann.sync()

@@ -16,8 +16,17 @@ def test_the_answer_as_json_names_what_went_where(hub: Hub, ann: Clone) -> None:
     ann.change(step="sprint-3")
     done = run_here("sync", "--json", cwd=ann.path)
     answer = json.loads(done.stdout)
-    assert (done.returncode, answer["command"], answer["state"], answer["sent"]) == (0, "sync", "synced", [BUILD])
-    assert (answer["remote"], answer["branch"], answer["commit"]) == ("origin", "main", hub.git("rev-parse", "main"))
+    assert (done.returncode, answer["command"], answer["state"], answer["sent"]) == (
+        0,
+        "sync",
+        "synced",
+        [BUILD],
+    )
+    assert (answer["remote"], answer["branch"], answer["commit"]) == (
+        "origin",
+        "main",
+        hub.git("rev-parse", "main"),
+    )
 
 
 def test_a_person_is_told_the_same(ann: Clone) -> None:
@@ -48,7 +57,9 @@ def test_what_was_not_sent_is_never_said_to_be_sent(hub: Hub, ann: Clone) -> Non
         assert f"sent: {BUILD}" not in said
 
 
-def test_a_sync_that_leaves_something_open_does_not_say_that_nothing_is_new(hub: Hub, ann: Clone) -> None:
+def test_a_sync_that_leaves_something_open_does_not_say_that_nothing_is_new(
+    hub: Hub, ann: Clone
+) -> None:
     ann.write(BUILD, "{")
     done = run_here("sync", cwd=ann.path)
     assert (done.returncode, "nothing new" in done.stdout) == (1, False)
@@ -61,7 +72,9 @@ def test_a_detached_head_is_named_as_what_it_is(ann: Clone) -> None:
     assert (done.returncode, "detached" in done.stderr) == (2, True)
 
 
-def test_a_branch_that_follows_none_needs_a_name_and_settings_can_give_it(hub: Hub, ann: Clone) -> None:
+def test_a_branch_that_follows_none_needs_a_name_and_settings_can_give_it(
+    hub: Hub, ann: Clone
+) -> None:
     ann.git("switch", "-q", "-c", "side")
     done = run_here("sync", cwd=ann.path)
     assert (done.returncode, "--branch" in done.stderr) == (2, True)
@@ -99,7 +112,9 @@ def test_a_second_sync_of_a_work_tree_waits_for_the_first(hub: Hub, ann: Clone) 
 
 
 @pytest.mark.deep
-def test_a_sync_killed_at_any_instant_is_made_good_by_the_next(hub: Hub, ann: Clone, bob: Clone) -> None:
+def test_a_sync_killed_at_any_instant_is_made_good_by_the_next(
+    hub: Hub, ann: Clone, bob: Clone
+) -> None:
     words = [str(BIN / "checkpoint"), "sync"]
     for turn in range(8):
         bob.change(step=f"step-{turn}")
@@ -115,4 +130,8 @@ def test_a_sync_killed_at_any_instant_is_made_good_by_the_next(hub: Hub, ann: Cl
         bob.sync()
     assert ann.status() == []
     assert "queue" not in ann.git("for-each-ref")
-    assert not [path for path in (ann.path / ".git").rglob("*.lock") if not path.name.startswith("checkpoint")]
+    assert not [
+        path
+        for path in (ann.path / ".git").rglob("*.lock")
+        if not path.name.startswith("checkpoint")
+    ]

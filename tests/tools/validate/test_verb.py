@@ -22,7 +22,9 @@ def test_a_valid_place_is_clean(project: Path) -> None:
     ran = run_verb(verb, cwd=project)
     assert (ran.outcome.exit_code, ran.codes) == (0, [])
     assert ran.text == "1 checkpoint: 0 errors, 0 warnings"
-    assert ran.outcome.data["checked"] == [{"path": ".checkpoints/build.checkpoint.json", "valid": True}]
+    assert ran.outcome.data["checked"] == [
+        {"path": ".checkpoints/build.checkpoint.json", "valid": True}
+    ]
 
 
 def test_an_error_fails_and_says_where(build: Path, project: Path) -> None:
@@ -30,7 +32,11 @@ def test_an_error_fails_and_says_where(build: Path, project: Path) -> None:
     ran = run_verb(verb, cwd=project)
     assert ran.outcome.exit_code == 1
     (finding,) = ran.outcome.findings
-    assert (finding.path, finding.where, finding.line) == (".checkpoints/build.checkpoint.json", "/status", 10)
+    assert (finding.path, finding.where, finding.line) == (
+        ".checkpoints/build.checkpoint.json",
+        "/status",
+        10,
+    )
 
 
 def test_a_warning_fails_only_when_strict(build: Path, project: Path) -> None:
@@ -48,7 +54,9 @@ def test_named_files_and_folders_are_checked_and_no_others(build: Path, project:
     assert len(run_verb(verb, ".", cwd=project).outcome.data["checked"]) == 2
     assert len(run_verb(verb, ".checkpoints", cwd=project).outcome.data["checked"]) == 2
     ran = run_verb(verb, "../.checkpoints/audit.checkpoint.json", cwd=project / ".checkpoints")
-    assert ran.outcome.data["checked"] == [{"path": ".checkpoints/audit.checkpoint.json", "valid": True}]
+    assert ran.outcome.data["checked"] == [
+        {"path": ".checkpoints/audit.checkpoint.json", "valid": True}
+    ]
 
 
 def test_a_file_that_is_not_there_is_an_error(project: Path) -> None:
@@ -87,7 +95,9 @@ def test_a_commit_is_checked_from_anywhere_in_the_repository(repo: GitRepo) -> N
     repo.write("sub/.checkpoints/build.checkpoint.json", checkpoint_text())
     repo.commit()
     ran = run_verb(verb, "--rev", bad, cwd=repo.path / "sub")
-    assert [finding.path for finding in ran.outcome.findings] == ["sub/.checkpoints/build.checkpoint.json"]
+    assert [finding.path for finding in ran.outcome.findings] == [
+        "sub/.checkpoints/build.checkpoint.json"
+    ]
     assert run_verb(verb, "--rev", "HEAD", cwd=repo.path).codes == []
     assert run_verb(verb, "--rev", bad, "docs", cwd=repo.path).outcome.data["checked"] == []
     assert len(run_verb(verb, "--rev", bad, "sub", cwd=repo.path).outcome.data["checked"]) == 1
@@ -98,14 +108,22 @@ def test_a_commit_is_checked_from_anywhere_in_the_repository(repo: GitRepo) -> N
 def test_what_a_merge_left_without_markers_is_told(repo: GitRepo) -> None:
     path, other = ".checkpoints/build.checkpoint.json", "pkg/.checkpoints/api.checkpoint.json"
     base = {path: checkpoint_text(), other: checkpoint_text(skill="api")}
-    repo.diverge(base, {path: checkpoint_text(step="two")}, {other: checkpoint_text(skill="api", step="two")})
+    repo.diverge(
+        base, {path: checkpoint_text(step="two")}, {other: checkpoint_text(skill="api", step="two")}
+    )
     repo.git("rm", "-q", other)
     repo.git("commit", "-qm", "rm")
     repo.git("merge", "-q", "right", check=False)
-    for words, codes in (((), ["git/unmerged"]), (("--staged", "."), ["git/unmerged"]), ((path,), [])):
+    for words, codes in (
+        ((), ["git/unmerged"]),
+        (("--staged", "."), ["git/unmerged"]),
+        ((path,), []),
+    ):
         ran = run_verb(verb, *words, cwd=repo.path)
         assert ran.codes == codes
-    assert str(run_verb(verb, cwd=repo.path).outcome.findings[0].hint) == f"checkpoint resolve {other}"
+    assert (
+        str(run_verb(verb, cwd=repo.path).outcome.findings[0].hint) == f"checkpoint resolve {other}"
+    )
 
 
 def test_outside_git_there_is_no_index(tmp_path: Path) -> None:
@@ -137,12 +155,15 @@ def test_odd_files_are_findings_beside_the_good_ones(project: Path, tmp_path: Pa
         ("e", "json/too-large"),
         ("f", "json/syntax"),
     ]
-    assert {"path": ".checkpoints/build.checkpoint.json", "valid": True} in ran.outcome.data["checked"]
+    assert {"path": ".checkpoints/build.checkpoint.json", "valid": True} in ran.outcome.data[
+        "checked"
+    ]
 
 
 def test_a_file_name_that_is_not_text_is_shown_and_not_followed(project: Path) -> None:
     os.link(
-        project / ".checkpoints/build.checkpoint.json", os.fsencode(project) + b"/.checkpoints/\xff.checkpoint.json"
+        project / ".checkpoints/build.checkpoint.json",
+        os.fsencode(project) + b"/.checkpoints/\xff.checkpoint.json",
     )
     assert run_verb(verb, cwd=project).codes == ["skill/file-name"]
 
@@ -165,7 +186,9 @@ def records(tmp_path: Path) -> Path:
     for _ in range(2):
         words = ["write", "--ticket-id", "T-1", "--run-id", "a1b2c3d4", "--phase", "implement"]
         words += ["--timestamp", "2026-03-01T09:00:00Z"]
-        done = run_here("pipeline", *words, "--base", str(base), "--payload", json.dumps(payload), cwd=tmp_path)
+        done = run_here(
+            "pipeline", *words, "--base", str(base), "--payload", json.dumps(payload), cwd=tmp_path
+        )
         assert done.returncode == 0, done.stdout
     return base
 
@@ -175,7 +198,9 @@ def test_a_folder_of_pipeline_records_is_checked(below: str, records: Path) -> N
     ran = run_verb(verb, str(records / below), cwd=records)
     assert (ran.outcome.exit_code, ran.text) == (0, "2 pipeline records: 0 errors, 0 warnings")
     first = records / f"T-1/{RUN}/phase_1_implement_a1.yaml"
-    first.write_text(first.read_text("utf-8").replace("attempt_number: 1", "attempt_number: 2"), "utf-8")
+    first.write_text(
+        first.read_text("utf-8").replace("attempt_number: 1", "attempt_number: 2"), "utf-8"
+    )
     ran = run_verb(verb, str(records / below), cwd=records)
     assert (ran.outcome.exit_code, ran.codes) == (1, ["pipeline/misplaced"])
     assert ran.outcome.findings[0].path == f"T-1/{RUN}/phase_1_implement_a1.yaml"
@@ -190,7 +215,9 @@ def test_a_projects_records_are_named_from_its_repository(repo: GitRepo, records
     ]
 
 
-def test_at_the_top_of_a_work_tree_every_folder_is_checked_and_elsewhere_the_nearest(repo: GitRepo) -> None:
+def test_at_the_top_of_a_work_tree_every_folder_is_checked_and_elsewhere_the_nearest(
+    repo: GitRepo,
+) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.write("pkg/a/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api"))
     repo.write("pkg/b/.checkpoints/api.checkpoint.json", BAD)
@@ -203,9 +230,14 @@ def test_at_the_top_of_a_work_tree_every_folder_is_checked_and_elsewhere_the_nea
         return [one["path"] for one in ran.outcome.data["checked"]]
 
     mine, first, second = (f"{folder}.checkpoints/" for folder in ("", "pkg/a/", "pkg/b/"))
-    names = [f"{mine}build.checkpoint.json", f"{first}api.checkpoint.json", f"{second}api.checkpoint.json"]
+    names = [
+        f"{mine}build.checkpoint.json",
+        f"{first}api.checkpoint.json",
+        f"{second}api.checkpoint.json",
+    ]
     assert check("") == names
-    repo.write("new/.checkpoints/api.checkpoint.json", BAD)  # that git does not track, only the doctor looks for
+    # that git does not track, only the doctor looks for
+    repo.write("new/.checkpoints/api.checkpoint.json", BAD)
     assert check("") == names
     repo.git("clean", "-fdq", "new")
     assert check("pkg/a") == names[1:2]

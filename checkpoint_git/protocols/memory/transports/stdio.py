@@ -1,4 +1,6 @@
-"""A running memory server, spoken to over its standard streams: the one module that knows the SDK."""
+"""A running memory server, spoken to over its standard streams: the one module that knows the
+SDK.
+"""
 
 import errno
 import json
@@ -38,7 +40,9 @@ Lock = Callable[[], AbstractContextManager[None]]
 
 
 class StdioTransport:
-    """call: runs one tool and returns its structured answer. server: the name and version that the server gave."""
+    """call: runs one tool and returns its structured answer. server: the name and version that the
+    server gave.
+    """
 
     def __init__(self, call: Caller, server: str, tools: Sequence[str], lock: Lock) -> None:
         self._call, self.exclusive = call, lock
@@ -52,18 +56,26 @@ class StdioTransport:
         return transports.read_entities(_list(answer, "entities"), _list(answer, "relations"))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        answer = self._call("create_entities", {"entities": [transports.entity_json(entity) for entity in entities]})
+        answer = self._call(
+            "create_entities", {"entities": [transports.entity_json(entity) for entity in entities]}
+        )
         return [entity.name for entity in transports.read_entities(_list(answer, "entities"))]
 
     def change_observations(self, name: str, steps: Steps) -> None:
         self._delete_observations(name, steps.leftovers)
         if steps.add:
-            self._call("add_observations", {"observations": [{"entityName": name, "contents": list(steps.add)}]})
+            self._call(
+                "add_observations",
+                {"observations": [{"entityName": name, "contents": list(steps.add)}]},
+            )
         self._delete_observations(name, steps.delete)
 
     def _delete_observations(self, name: str, contents: Sequence[str]) -> None:
         if contents:
-            self._call("delete_observations", {"deletions": [{"entityName": name, "observations": list(contents)}]})
+            self._call(
+                "delete_observations",
+                {"deletions": [{"entityName": name, "observations": list(contents)}]},
+            )
 
     def delete_entities(self, names: Sequence[str]) -> None:
         self._call("delete_entities", {"entityNames": list(names)})
@@ -74,13 +86,15 @@ def _list(answer: Any, key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-# The SDK is an extra and takes over a second to import, so it is imported inside functions only. Every call is bounded
-# in time; a server that is away, hangs or dies is an UnavailableError.
+# The SDK is an extra and takes over a second to import, so it is imported inside functions only.
+# Every call is bounded in time; a server that is away, hangs or dies is an UnavailableError.
 @contextmanager
 def open_server(
     words: Sequence[str], env: Mapping[str, str], cwd: str, lock: Lock, timeout: float
 ) -> Iterator[StdioTransport]:
-    """env: besides PATH, HOME and such. timeout: seconds, to start and for each call. Raises UnavailableError."""
+    """env: besides PATH, HOME and such. timeout: seconds, to start and for each call. Raises
+    UnavailableError.
+    """
     try:
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
@@ -89,8 +103,13 @@ def open_server(
         raise UnavailableError(f"{missing or error}", missing.hint if missing else "") from None
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
-    with tempfile.TemporaryFile("w+", errors="replace") as stderr, start_blocking_portal() as portal:
-        session_manager = portal.wrap_async_context_manager(_open_session(words, env, cwd, stderr, timeout))
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as stderr,
+        start_blocking_portal() as portal,
+    ):
+        session_manager = portal.wrap_async_context_manager(
+            _open_session(words, env, cwd, stderr, timeout)
+        )
         with _as_unavailable("started", words, stderr):
             session, server, tools = session_manager.__enter__()
 
@@ -101,7 +120,8 @@ def open_server(
         try:
             yield StdioTransport(call, server, tools, lock)
         finally:
-            # A server that dies while it is stopped is not the caller's trouble: every write was read back before.
+            # A server that dies while it is stopped is not the caller's trouble: every write was
+            # read back before.
             with suppress(Exception):
                 session_manager.__exit__(None, None, None)
 
@@ -123,7 +143,9 @@ async def _open_session(
         yield session, server, [tool.name for tool in tools.tools]
 
 
-async def _call_tool(session: "ClientSession", tool: str, arguments: dict[str, Any], timeout: float) -> Any:
+async def _call_tool(
+    session: "ClientSession", tool: str, arguments: dict[str, Any], timeout: float
+) -> Any:
     import anyio
 
     with anyio.fail_after(timeout):
@@ -133,7 +155,11 @@ async def _call_tool(session: "ClientSession", tool: str, arguments: dict[str, A
         answer = _shown(" ".join(texts))
         found = re.search(r"\b(E[A-Z]+): ", answer)  # as node names what a system call says
         number = getattr(errno, found[1], 0) if found else 0
-        hint = write_error("", OSError(number, os.strerror(number))).hint if number else transports.BROKEN_HINT
+        hint = (
+            write_error("", OSError(number, os.strerror(number))).hint
+            if number
+            else transports.BROKEN_HINT
+        )
         raise GraphError(f"the server refused {tool}: {answer}", hint)
     if result.structured_content is not None:
         return result.structured_content
@@ -160,9 +186,15 @@ def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterato
         stderr.seek(0, 2)
         stderr.seek(max(0, stderr.tell() - 4096))
         lines = [line for line in stderr.read().splitlines() if line.strip()]
-        printed = next((line for line in lines if "Error: " in line), "".join(lines[-1:]))  # node's last is its version
-        last = f"; it printed: {escape_controls(shorten(printed.strip(), _SHOWN_STDERR))}" if printed else ""
-        program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
+        # node's last is its version
+        printed = next((line for line in lines if "Error: " in line), "".join(lines[-1:]))
+        last = (
+            f"; it printed: {escape_controls(shorten(printed.strip(), _SHOWN_STDERR))}"
+            if printed
+            else ""
+        )
+        # the words after it may hold secrets
+        program = _shown(words[0]) + (" ..." if len(words) > 1 else "")
         message = f"the memory server could not be {done} ({program}): {reason}{last}"
         raise UnavailableError(message, _LATE_HINT if reason == _LATE else _SERVER_HINT) from None
 

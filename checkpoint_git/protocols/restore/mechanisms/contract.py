@@ -5,7 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from checkpoint_git.protocols.restore import store
-from checkpoint_git.protocols.restore.contents import ContentDifference, ContentEntry, Location, Part, ScopePath
+from checkpoint_git.protocols.restore.contents import (
+    ContentDifference,
+    ContentEntry,
+    Location,
+    Part,
+    ScopePath,
+)
 from checkpoint_git.protocols.restore.layout import Workspace
 
 

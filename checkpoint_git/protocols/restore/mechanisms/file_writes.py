@@ -142,7 +142,9 @@ def write_path(
             remove_quietly(temporary)
 
 
-def _copy_beside(root: str, entry: ContentEntry, temporary: str, *, sync: bool, check: Check) -> None:
+def _copy_beside(
+    root: str, entry: ContentEntry, temporary: str, *, sync: bool, check: Check
+) -> None:
     """Copy a file to its place from a workshop on another file system.
 
     The copy is made beside the target, and then renamed within its folder.
@@ -167,7 +169,9 @@ def read_whole(path: str, shown: str) -> Chunks:
             yield from iter(lambda: stream.read(1 << 20), b"")
 
 
-def _write_whole(root: str, temporary: str, entry: ContentEntry, content: Chunks, *, sync: bool) -> None:
+def _write_whole(
+    root: str, temporary: str, entry: ContentEntry, content: Chunks, *, sync: bool
+) -> None:
     if entry.twin:
         os.link(os.path.join(root, entry.twin), temporary)
         return

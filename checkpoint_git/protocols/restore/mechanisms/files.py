@@ -234,7 +234,9 @@ def check_plan(root: str, plan: MechanismPlan, safety: Iterable[ContentEntry]) -
     check_ways(root, plan.remove, plan.restore, plan.present)
 
 
-def check_kept(present: Iterable[ContentEntry], changing: Iterable[str], safety: Iterable[ContentEntry]) -> None:
+def check_kept(
+    present: Iterable[ContentEntry], changing: Iterable[str], safety: Iterable[ContentEntry]
+) -> None:
     """Raise CheckpointError if something that is to change is not in the safety point."""
     kept = {_outline(entry) for entry in safety}
     changed = frozenset(changing)

@@ -27,12 +27,18 @@ _UNWANTED = ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE")
 _LOCK_PATIENCE = "-c lock_timeout=15000"  # milliseconds
 # what a program of PostgreSQL prints -> what to do
 _HINTS = {
-    "server version mismatch": ("use a pg_dump that is at least as new as the server: put it first on PATH"),
+    "server version mismatch": (
+        "use a pg_dump that is at least as new as the server: put it first on PATH"
+    ),
     "unsupported version": "use a pg_restore at least as new as the pg_dump that made the copy",
     "no password supplied": "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed",
-    "password authentication failed": ("give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed"),
+    "password authentication failed": (
+        "give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed"
+    ),
     "other objects depend on ": "something made since depends on these tables: remove it first",
-    "lock timeout": ("another session has locked these tables: end it, then run the same command again"),
+    "lock timeout": (
+        "another session has locked these tables: end it, then run the same command again"
+    ),
 }
 # member of a connection -> option of the client programs
 _OPTIONS = {"host": "--host", "port": "--port", "user": "--username", "dbname": "--dbname"}

@@ -40,7 +40,9 @@ def capture(location: Location, request: PartRequest, content: str) -> Part:
     if status is None:
         raise CheckpointError(f"no such database: {shown}", "name an existing file: sqlite:///path")
     if not stat.S_ISREG(status.st_mode):
-        raise CheckpointError(f"{shown} is not a file", "name the database itself, and no link to it")
+        raise CheckpointError(
+            f"{shown} is not a file", "name the database itself, and no link to it"
+        )
 
     target = os.path.join(location.folder, content)
     logical = _capture_content(source, target, shown, may_be_damaged=request.may_lack)

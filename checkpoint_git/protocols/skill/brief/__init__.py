@@ -1,1 +1,3 @@
-"""Where the work stands and what comes next: what `status`, `next`, `resume`, `prime`, `log` and the report show."""
+"""Where the work stands and what comes next: what `status`, `next`, `resume`, `prime`, `log` and
+the report show.
+"""

@@ -1,4 +1,6 @@
-"""Checkpoints that other branches changed, local ones and as last fetched: read with git, and no remote is asked."""
+"""Checkpoints that other branches changed, local ones and as last fetched: read with git, and no
+remote is asked.
+"""
 
 import os
 from collections.abc import Sequence
@@ -15,8 +17,9 @@ _MOST_COMMITS = 500
 
 
 class BranchWork(NamedTuple):
-    """What commits of one branch did to one checkpoint that HEAD's history lacks. ref: full. path: from place.top. who:
-    the last author. since: of the first commit, in seconds since 1970. base: the blob before it, blob: now; "": none.
+    """What commits of one branch did to one checkpoint that HEAD's history lacks. ref: full. path:
+    from place.top. who: the last author. since: of the first commit, in seconds since 1970. base:
+    the blob before it, blob: now; "": none.
     """
 
     ref: str
@@ -28,8 +31,8 @@ class BranchWork(NamedTuple):
 
 
 def has_others(place: Place) -> bool:
-    """Return whether another work tree or branch may be ahead of this one; git's files show it, no process is
-    started.
+    """Return whether another work tree or branch may be ahead of this one; git's files show it, no
+    process is started.
     """
     return bool(find_siblings(place)) or _has_branches(place)
 
@@ -66,12 +69,22 @@ def _log_words(now: int) -> list[str]:
     """Return the words of a `git log` that shows what recent commits did to files."""
     from checkpoint_git.git.history.log import PLAIN_LOG
 
-    words = ["--literal-pathspecs", *PLAIN_LOG, "--ignore-missing", f"-n{_MOST_COMMITS}", "--raw", "--no-abbrev"]
+    words = [
+        "--literal-pathspecs",
+        *PLAIN_LOG,
+        "--ignore-missing",
+        f"-n{_MOST_COMMITS}",
+        "--raw",
+        "--no-abbrev",
+    ]
     return [*words, "--no-renames", f"--max-age={now - _DAYS * DAY}"]
 
 
-def _read_touches(place: Place, folder: str, known: Sequence[str], now: int) -> tuple[list[BranchWork], int]:
-    """Return what each commit of another branch did to each checkpoint, newest first, and how many commits there are.
+def _read_touches(
+    place: Place, folder: str, known: Sequence[str], now: int
+) -> tuple[list[BranchWork], int]:
+    """Return what each commit of another branch did to each checkpoint, newest first, and how many
+    commits there are.
 
     Raises CheckpointError.
     """
@@ -95,7 +108,11 @@ def _read_touches(place: Place, folder: str, known: Sequence[str], now: int) -> 
             commits += 1
         elif change.startswith(b":"):
             file = parse_change(change, fields)
-            if layout.find_skill(file.path) and os.path.dirname(file.path) == folder and "\n" not in file.path:
+            if (
+                layout.find_skill(file.path)
+                and os.path.dirname(file.path) == folder
+                and "\n" not in file.path
+            ):
                 base = file.old.blob if file.old else ""
                 blob = file.after.blob if file.after else ""
                 touches.append(BranchWork(ref, file.path, who, since, base, blob))
@@ -117,7 +134,9 @@ def _gather(touches: Sequence[BranchWork]) -> list[BranchWork]:
     return list(found.values())
 
 
-def _leave_out_merged(place: Place, folder: str, work: Sequence[BranchWork], now: int) -> list[BranchWork]:
+def _leave_out_merged(
+    place: Place, folder: str, work: Sequence[BranchWork], now: int
+) -> list[BranchWork]:
     """Return the work whose result HEAD has not had. Raises CheckpointError.
 
     A squash merge leaves the branch outside HEAD's history, and its state inside.
@@ -125,7 +144,10 @@ def _leave_out_merged(place: Place, folder: str, work: Sequence[BranchWork], now
     from checkpoint_git.git.history.log import environment, read_blocks
     from checkpoint_git.git.objects import parse_changes, read_tree
 
-    had = {(path, entry.blob) for path, entry in read_tree(place.top, "HEAD", environment(), [folder]).items()}
+    had = {
+        (path, entry.blob)
+        for path, entry in read_tree(place.top, "HEAD", environment(), [folder]).items()
+    }
     merged = b"".join(read_blocks(place.top, [*_log_words(now), "--format=", "HEAD", "--", folder]))
     had |= {(change.path, change.after.blob) for change in parse_changes(merged) if change.after}
     return [part for part in work if part.blob and (part.path, part.blob) not in had]

@@ -1,4 +1,6 @@
-"""The one value that every view of a checkpoint is drawn from: where its work is, and what is left to do. Pure."""
+"""The one value that every view of a checkpoint is drawn from: where its work is, and what is left
+to do. Pure.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -15,8 +17,8 @@ NO_STATUS = "?"  # of a checkpoint that says nothing of the kind
 class Action(NamedTuple):
     """One next action.
 
-    at: its place in next_actions. done_when: its own check. facts: what is true of the references that it names.
-    is_repeated: recently_done has it, too.
+    at: its place in next_actions. done_when: its own check. facts: what is true of the references
+    that it names. is_repeated: recently_done has it, too.
     """
 
     at: int
@@ -36,8 +38,8 @@ class Action(NamedTuple):
 class OpenBlocker(NamedTuple):
     """One blocker that is not resolved.
 
-    value: as the checkpoint has it. answer: the command that settles it. facts: what is true of the references in
-    what it proposes.
+    value: as the checkpoint has it. answer: the command that settles it. facts: what is true of the
+    references in what it proposes.
     """
 
     value: dict[str, Any]
@@ -50,7 +52,11 @@ class OpenBlocker(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        return {**self.value, "references": merged_work.facts_data(self.facts)} if self.facts else self.value
+        return (
+            {**self.value, "references": merged_work.facts_data(self.facts)}
+            if self.facts
+            else self.value
+        )
 
     def describe(self, now: int) -> str:
         return views.describe_blocker(self.value, merged_work.describe_facts(self.facts, now))
@@ -59,10 +65,11 @@ class OpenBlocker(NamedTuple):
 class Brief(NamedTuple):
     """One checkpoint, as far as it can be read.
 
-    status: "unreadable" where it is not a JSON object, else what it says, "?" where it says nothing. age: seconds since
-    updated_at, None if that is not an instant. budget: by how much it is over, else "". gate: the phase or step that
-    names a gate, else "". tickets: a line, "". actions: without those that merges finished: these are in shipped.
-    superseded: what merges set aside of the head.
+    status: "unreadable" where it is not a JSON object, else what it says, "?" where it says
+    nothing. age: seconds since updated_at, None if that is not an instant. budget: by how much it
+    is over, else "". gate: the phase or step that names a gate, else "". tickets: a line, "".
+    actions: without those that merges finished: these are in shipped. superseded: what merges set
+    aside of the head.
     """
 
     skill: str

@@ -12,7 +12,9 @@ _START = re.compile(r"^<{7,}(?= )", re.MULTILINE)
 
 
 def find_sides(document: Document, now: int) -> dict[str, Brief]:
-    """Return the state of the work in "ours" and in "theirs"; {} unless markers alone keep the file from being read."""
+    """Return the state of the work in "ours" and in "theirs"; {} unless markers alone keep the file
+    from being read.
+    """
     marker = _START.search(document.text or "")
     if marker is None or all(finding.code != MARKERS for finding in document.findings):
         return {}

@@ -1,4 +1,6 @@
-"""A checkpoint's life as `log` and `report` show it: git's steps with what each one did. It renders nothing."""
+"""A checkpoint's life as `log` and `report` show it: git's steps with what each one did. It renders
+nothing.
+"""
 
 import json
 from collections import OrderedDict
@@ -15,8 +17,9 @@ _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit 
 
 
 class LifeEntry(NamedTuple):
-    """One commit in a checkpoint's life. commit: None for what is not committed yet. events: [] where it changed only
-    what the log does not tell. is_merge: it has several parents, and the events are its own.
+    """One commit in a checkpoint's life. commit: None for what is not committed yet. events: []
+    where it changed only what the log does not tell. is_merge: it has several parents, and the
+    events are its own.
     """
 
     path: str
@@ -34,7 +37,9 @@ Load = Callable[[str], bytes | int | None]
 
 
 def parse_version(content: bytes | int | None) -> Version:
-    """A version's value from its bytes, from its size where it is too large, or from None if the clone lacks it."""
+    """A version's value from its bytes, from its size where it is too large, or from None if the
+    clone lacks it.
+    """
     if content is None:
         return Broken("this clone does not have that version")
     if isinstance(content, int):
@@ -46,7 +51,8 @@ def parse_version(content: bytes | int | None) -> Version:
             # That costs a fifth of reading it strictly, and there may be thousands of versions.
             value = json.loads(text)
         except (ValueError, RecursionError):
-            value = jsontext.load(text)  # which knows byte order marks, and says what is wrong where
+            # which knows byte order marks, and says what is wrong where
+            value = jsontext.load(text)
     except jsontext.JsonTextError as error:
         return Broken(f"not valid JSON, line {error.line}: {error.message}")
     return value if isinstance(value, dict) else Broken("not a JSON object")
@@ -75,8 +81,9 @@ class DecodedVersions:
 
 
 class _Pending(NamedTuple):
-    """An entry on its way out. broken: the blob of the version before where that one is broken, else ""; then the entry
-    is compared as soon as a good one comes, which may be many commits further down.
+    """An entry on its way out. broken: the blob of the version before where that one is broken,
+    else ""; then the entry is compared as soon as a good one comes, which may be many commits
+    further down.
     """
 
     entry: LifeEntry
@@ -85,9 +92,14 @@ class _Pending(NamedTuple):
 
 
 def read_entries(
-    steps: Iterable[Step], versions: DecodedVersions, skill: str, boundary: frozenset[str] = frozenset()
+    steps: Iterable[Step],
+    versions: DecodedVersions,
+    skill: str,
+    boundary: frozenset[str] = frozenset(),
 ) -> Iterator[LifeEntry]:
-    """One skill's, newest first. steps: of its file and of the history's. boundary: where a clone was cut off."""
+    """One skill's, newest first. steps: of its file and of the history's. boundary: where a clone
+    was cut off.
+    """
     pending: list[_Pending] = []  # in order; what is behind one that waits is held too
     for step in steps:
         touch, past = _find_own(step, skill, versions)
@@ -108,14 +120,20 @@ def read_entries(
     yield from (each.entry for each in pending)
 
 
-def _find_own(step: Step, skill: str, versions: DecodedVersions) -> tuple[Touch | None, list[life.History]]:
-    """Return what a step did to the checkpoint, a move as one touch, and what it put into the history."""
+def _find_own(
+    step: Step, skill: str, versions: DecodedVersions
+) -> tuple[Touch | None, list[life.History]]:
+    """Return what a step did to the checkpoint, a move as one touch, and what it put into the
+    history.
+    """
     touches = [part for touch in step.touches for part in _split_rename(touch)]
     past = list[life.History]()
     for touch in touches:
         if not layout.find_skill(touch.path) and touch.after and not any(touch.before):
             value = versions.read(touch.after)
-            found = None if isinstance(value, Broken) else life.read_history(touch.path, value, skill)
+            found = (
+                None if isinstance(value, Broken) else life.read_history(touch.path, value, skill)
+            )
             if found:
                 past.append(found)
     own = [touch for touch in touches if layout.find_skill(touch.path)]
@@ -123,27 +141,37 @@ def _find_own(step: Step, skill: str, versions: DecodedVersions) -> tuple[Touch 
 
 
 def _split_rename(touch: Touch) -> list[Touch]:
-    """Return a rename between a checkpoint and another file, as `reset` makes one, as two: one goes, one comes."""
+    """Return a rename between a checkpoint and another file, as `reset` makes one, as two: one
+    goes, one comes.
+    """
     if not touch.came_from or all(map(layout.find_skill, (touch.path, touch.came_from))):
         return [touch]
     return [Touch(touch.came_from, touch.before, ""), Touch(touch.path, ("",), touch.after)]
 
 
 def _join_move(touches: Sequence[Touch]) -> Touch:
-    """Return the one touch of several of a checkpoint: it may have been rewritten while it was moved, so much that git
-    sees no rename.
+    """Return the one touch of several of a checkpoint: it may have been rewritten while it was
+    moved, so much that git sees no rename.
     """
     here = next((touch for touch in touches if touch.after), touches[0])
-    gone = [touch for touch in touches if not touch.after and any(touch.before) and touch is not here]
+    gone = [
+        touch for touch in touches if not touch.after and any(touch.before) and touch is not here
+    ]
     if gone and not any(here.before):
         return here._replace(before=gone[0].before, came_from=gone[0].path)
     return here
 
 
 def _judge(
-    commit: Commit, touch: Touch, past: Sequence[life.History], versions: DecodedVersions, boundary: frozenset[str]
+    commit: Commit,
+    touch: Touch,
+    past: Sequence[life.History],
+    versions: DecodedVersions,
+    boundary: frozenset[str],
 ) -> _Pending:
-    """Return what a commit did. past: what it put into the history. boundary: where a clone was cut off."""
+    """Return what a commit did. past: what it put into the history. boundary: where a clone was cut
+    off.
+    """
     entry = LifeEntry(touch.path, commit if commit.id else None, [], is_merge=len(touch.before) > 1)
     after = versions.read(touch.after)
     if isinstance(after, Broken):
@@ -157,7 +185,11 @@ def _judge(
     parents = [versions.read(blob) for blob in blobs]
     good = [parent for parent in parents if isinstance(parent, dict)]
     if good:
-        changed = life.find_own_events(good, after) if entry.is_merge else life.find_events(good[0], after)
+        changed = (
+            life.find_own_events(good, after)
+            if entry.is_merge
+            else life.find_events(good[0], after)
+        )
         events = life.fold_rotation([*_find_move(touch), *changed], past, is_gone=False)
         return _Pending(entry._replace(events=events), "", after)
     if parents:
@@ -170,7 +202,11 @@ def _judge(
 
 
 def _find_move(touch: Touch) -> list[life.LifeEvent]:
-    return [life.LifeEvent("moved", "path", "", touch.came_from, touch.path)] if touch.came_from else []
+    return (
+        [life.LifeEvent("moved", "path", "", touch.came_from, touch.path)]
+        if touch.came_from
+        else []
+    )
 
 
 def _describe_start(value: dict[str, Any]) -> list[life.LifeEvent]:

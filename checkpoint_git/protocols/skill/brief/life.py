@@ -1,4 +1,6 @@
-"""What one commit did to the public part of a checkpoint: two versions compared, or a merge with its parents. Pure."""
+"""What one commit did to the public part of a checkpoint: two versions compared, or a merge with
+its parents. Pure.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -42,8 +44,9 @@ _MOST = 200  # events of one commit
 
 
 class LifeEvent(NamedTuple):
-    """One thing that happened. kind: one of KINDS. subject: what it happened to, by the name that stays: a row's id, a
-    field, else the text. text: for people. before, after: what a status, field or path was and is, "" if none.
+    """One thing that happened. kind: one of KINDS. subject: what it happened to, by the name that
+    stays: a row's id, a field, else the text. text: for people. before, after: what a status, field
+    or path was and is, "" if none.
     """
 
     kind: str
@@ -66,7 +69,9 @@ def describe_event(event: LifeEvent) -> str:
 
 
 class History(NamedTuple):
-    """A file beside the checkpoint's past. entries: their former places -> what moved; {} for a whole checkpoint."""
+    """A file beside the checkpoint's past. entries: their former places -> what moved; {} for a
+    whole checkpoint.
+    """
 
     path: str
     entries: Mapping[str, Sequence[Any]]
@@ -82,15 +87,23 @@ def event_lines(events: Sequence[tuple[str, str]], most: int, letters: int) -> I
 
 
 def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[LifeEvent]:
-    """What differs between two versions, in the order of KINDS; [] where only what nobody else reads does."""
-    differing = (find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys))
+    """What differs between two versions, in the order of KINDS; [] where only what nobody else
+    reads does.
+    """
+    differing = (
+        find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys)
+    )
     found = [event for find in differing for event in find(before, after)][:_MOST]
-    events = [LifeEvent(event.kind, *(shorten(text, _LONGEST) for text in event[1:])) for event in found]
+    events = [
+        LifeEvent(event.kind, *(shorten(text, _LONGEST) for text in event[1:])) for event in found
+    ]
     return sorted(events, key=lambda event: KINDS.index(event.kind))
 
 
 def find_first_events(value: dict[str, Any]) -> list[LifeEvent]:
-    """What the first version of a checkpoint holds already: rows that have begun, decisions, open blockers."""
+    """What the first version of a checkpoint holds already: rows that have begun, decisions, open
+    blockers.
+    """
     early = ("completed", "row", "decided", "opened")
     events = [event for event in find_events({}, value) if event.kind in early]
     return [event for event in events if (event.kind, event.after) != ("row", "not_started")]
@@ -105,20 +118,37 @@ def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> boo
 
 
 def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -> list[LifeEvent]:
-    """What a merge did that none of its parents had done: what one of them has as it is now came by the merge."""
+    """What a merge did that none of its parents had done: what one of them has as it is now came by
+    the merge.
+    """
     first, *others = [find_events(parent, result) for parent in parents]
     known = [{(event.kind, event.subject, event.after) for event in events} for events in others]
-    return [event for event in first if all((event.kind, event.subject, event.after) in each for each in known)]
+    return [
+        event
+        for event in first
+        if all((event.kind, event.subject, event.after) in each for each in known)
+    ]
 
 
-def fold_rotation(events: Sequence[LifeEvent], past: Sequence[History], *, is_gone: bool) -> list[LifeEvent]:
-    """Of a commit that also filled the history, with one event a file there. is_gone: the checkpoint itself went."""
+def fold_rotation(
+    events: Sequence[LifeEvent], past: Sequence[History], *, is_gone: bool
+) -> list[LifeEvent]:
+    """Of a commit that also filled the history, with one event a file there. is_gone: the
+    checkpoint itself went.
+    """
     moved = {text for one in past for items in one.entries.values() for text in _texts(list(items))}
     left = [event for event in events if not (event.kind == "withdrawn" and event.subject in moved)]
     for one in past:
         count = sum(len(items) for items in one.entries.values())
         if one.entries:
-            left.append(LifeEvent("rotated", one.path, f"{count} entr{'y' if count == 1 else 'ies'}", after=one.path))
+            left.append(
+                LifeEvent(
+                    "rotated",
+                    one.path,
+                    f"{count} entr{'y' if count == 1 else 'ies'}",
+                    after=one.path,
+                )
+            )
         elif is_gone:
             left = [event for event in left if event.kind != "deleted"]
             left.append(LifeEvent("archived", one.path, "the whole checkpoint", after=one.path))
@@ -170,7 +200,11 @@ def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
         then = old[name][1] if name in old else "new"
         if then != now:
             yield LifeEvent("completed" if now == "complete" else "row", name, label, then, now)
-    yield from (LifeEvent("row_gone", name, label, then) for name, (label, then) in old.items() if name not in new)
+    yield from (
+        LifeEvent("row_gone", name, label, then)
+        for name, (label, then) in old.items()
+        if name not in new
+    )
 
 
 def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
@@ -178,9 +212,13 @@ def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
     known, recent = (_done_texts(value) for value in (before, after))
     was, stands, known_before = set(old), set(new), set(known)
     # what was on the list is done once it is off it, what never was once it is recorded
-    done = dict.fromkeys(text for text in recent if (text not in stands if text in was else text not in known_before))
+    done = dict.fromkeys(
+        text for text in recent if (text not in stands if text in was else text not in known_before)
+    )
     yield from (LifeEvent("done", text, text) for text in done)
-    yield from (LifeEvent("dropped", text, text) for text in old if text not in stands and text not in done)
+    yield from (
+        LifeEvent("dropped", text, text) for text in old if text not in stands and text not in done
+    )
     yield from (LifeEvent("queued", text, text) for text in new if text not in was)
 
 
@@ -205,10 +243,16 @@ def describe_handoff(item: Any) -> str:
     """An entry of handoffs, such as deploy: roll it out."""
     if not isinstance(item, dict):
         return item if isinstance(item, str) else ""
-    return ": ".join(filter(None, (views.text_field(item, key) for key in ("to", "text", "summary", "description"))))
+    return ": ".join(
+        filter(
+            None, (views.text_field(item, key) for key in ("to", "text", "summary", "description"))
+        )
+    )
 
 
-def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, removed: str = "") -> _Compare:
+def _compare_texts(
+    read: Callable[[dict[str, Any]], Iterable[str]], added: str, removed: str = ""
+) -> _Compare:
     """A comparison of what two versions list. removed: "" if what goes is not an event."""
 
     def compare(before: dict[str, Any], after: dict[str, Any]) -> Events:
@@ -235,12 +279,21 @@ _COMPARISONS: tuple[tuple[tuple[str, ...], _Compare], ...] = (
     (("next_actions", "recently_done"), _compare_actions),
     (
         ("context_primer",),
-        _compare_texts(lambda value: _texts(views.read_primer(value, "key_decisions")), "decided", "withdrawn"),
+        _compare_texts(
+            lambda value: _texts(views.read_primer(value, "key_decisions")), "decided", "withdrawn"
+        ),
     ),
     (("blockers",), _compare_blockers),
-    (("pm_refs",), _compare_texts(lambda value: map(describe_ticket, views.read_objects(value, "pm_refs")), "ticket")),
+    (
+        ("pm_refs",),
+        _compare_texts(
+            lambda value: map(describe_ticket, views.read_objects(value, "pm_refs")), "ticket"
+        ),
+    ),
     (
         ("handoffs",),
-        _compare_texts(lambda value: map(describe_handoff, views.read_list(value, "handoffs")), "handed_over"),
+        _compare_texts(
+            lambda value: map(describe_handoff, views.read_list(value, "handoffs")), "handed_over"
+        ),
     ),
 )

@@ -11,7 +11,8 @@ from checkpoint_git.protocols.skill.drift import merged_work
 from checkpoint_git.protocols.skill.drift.merged_work import Facts
 from checkpoint_git.protocols.skill.views import UNREADABLE
 
-# First to last. "blocked" waits on something else than a decision of the user's; "idle" has no action left to name.
+# First to last. "blocked" waits on something else than a decision of the user's; "idle" has no
+# action left to name.
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
 
 
@@ -36,9 +37,10 @@ def shipped_data(key: str, text: str, facts: Facts) -> dict[str, Any]:
 class NextAction(NamedTuple):
     """What one skill does next. rank: one of RANKS. reason: a sentence's part.
 
-    done_when: the action's own check. then: the skill's first action, where something else (a decision, a failure)
-    comes before it; else "". answer_with: the command that answers the blocker that it is about, "" for none. facts:
-    what is true of the references in the skill's first action. proposal: the same of what that blocker proposes.
+    done_when: the action's own check. then: the skill's first action, where something else (a
+    decision, a failure) comes before it; else "". answer_with: the command that answers the blocker
+    that it is about, "" for none. facts: what is true of the references in the skill's first
+    action. proposal: the same of what that blocker proposes.
     """
 
     skill: str
@@ -78,13 +80,16 @@ class Queue(NamedTuple):
 
 
 def plan_queue(briefs: Sequence[Brief]) -> Queue:
-    """Return every checkpoint's next action in order of priority, and the actions that merges finished.
+    """Return every checkpoint's next action in order of priority, and the actions that merges
+    finished.
 
     By rank; then what is over budget goes first; then what was updated last.
     """
     actions, skipped = list[NextAction](), list[SkippedAction]()
     for brief in briefs:
-        skipped += [SkippedAction(brief.skill, action.text, action.facts) for action in brief.shipped]
+        skipped += [
+            SkippedAction(brief.skill, action.text, action.facts) for action in brief.shipped
+        ]
         found = find_next(brief)
         if found:
             actions.append(found)
@@ -94,7 +99,9 @@ def plan_queue(briefs: Sequence[Brief]) -> Queue:
 def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
     """Return actions in order of priority; skills that are equal in all of it go by name."""
     by_name = sorted(actions, key=lambda action: action.skill)
-    by_age = sorted(by_name, key=lambda action: read_instant(action.updated_at) or (0, ""), reverse=True)
+    by_age = sorted(
+        by_name, key=lambda action: read_instant(action.updated_at) or (0, ""), reverse=True
+    )
     return sorted(by_age, key=lambda action: (RANKS.index(action.rank), not action.over_budget))
 
 
@@ -125,7 +132,9 @@ def find_next(brief: Brief) -> NextAction | None:
 
 
 def find_rank(brief: Brief) -> str | None:
-    """Return one of RANKS; None for what cannot be read, and for what is complete with nothing queued."""
+    """Return one of RANKS; None for what cannot be read, and for what is complete with nothing
+    queued.
+    """
     if brief.status == UNREADABLE:
         return None
     if brief.decisions:
@@ -152,7 +161,9 @@ def _find_blocker(brief: Brief, rank: str) -> OpenBlocker | None:
     return None
 
 
-def _choose_shown(brief: Brief, rank: str, first: str, blocker: OpenBlocker | None) -> tuple[str, AnyHint]:
+def _choose_shown(
+    brief: Brief, rank: str, first: str, blocker: OpenBlocker | None
+) -> tuple[str, AnyHint]:
     """Return the action to show, and the command that does or answers it.
 
     first: the text of the first next action, "" for none.
@@ -181,7 +192,9 @@ _REASONS = {
 
 
 def _find_reasons(brief: Brief, rank: str, *, is_repeated: bool) -> Iterator[str]:
-    """Yield the parts of the reason. is_repeated: recently_done has the action that is shown, too."""
+    """Yield the parts of the reason. is_repeated: recently_done has the action that is shown,
+    too.
+    """
     yield _explain_rank(brief, rank)
     if brief.stale:
         yield f"stale: not updated for {(brief.age or 0) // DAY} days"

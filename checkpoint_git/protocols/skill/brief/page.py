@@ -59,7 +59,8 @@ _ORDER = (
 
 
 class PageFacts(NamedTuple):
-    """What the page shows: documents, their states in the order of the page, the queue, the history.
+    """What the page shows: documents, their states in the order of the page, the queue, the
+    history.
 
     since: what is new since then. address: of a commit at the forge, without its id. news: the
     first line.

@@ -1,4 +1,6 @@
-"""The decisions that wait for the reader of a report's page, and the other blockers that are open."""
+"""The decisions that wait for the reader of a report's page, and the other blockers that are
+open.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -57,7 +59,9 @@ def list_blockers(
     documents: Sequence[Document], states: Sequence[Brief], lives: Lives, numbered: int, now: int
 ) -> Section | None:
     """Return the open blockers that are not decisions, as list_decisions does."""
-    found = [one for one in _find_open(documents, states, lives, numbered, now) if not one.is_decision]
+    found = [
+        one for one in _find_open(documents, states, lives, numbered, now) if not one.is_decision
+    ]
     return _make_section("blockers", "Blockers", found, "warn")
 
 
@@ -82,7 +86,9 @@ def _find_open(
                 yield one._replace(number=number if number <= numbered else 0)
 
 
-def _describe_open(state: Brief, at: int, opened: Mapping[str, Commit], value: dict[str, Any], now: int) -> Open:
+def _describe_open(
+    state: Brief, at: int, opened: Mapping[str, Commit], value: dict[str, Any], now: int
+) -> Open:
     """Return an open blocker as the page shows it.
 
     at: its place among the state's. opened: see find_opened. value: the checkpoint's.
@@ -90,7 +96,9 @@ def _describe_open(state: Brief, at: int, opened: Mapping[str, Commit], value: d
     blocker = state.blockers[at]
     is_decision = blocker.waits_on_user
     name, text, blocks, proposed, needs = (words(blocker.value.get(key)) for key in _FIELDS)
-    labels = {row["id"]: words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)}
+    labels = {
+        row["id"]: words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)
+    }
     commit = opened.get(name_blocker(blocker.value))
     return Open(
         skill=state.skill,

@@ -22,13 +22,19 @@ def describe_news(lives: Lives, states: Sequence[Brief], since: int, named: str,
 
     recent = [entry for entry in entries if entry.commit and entry.commit.at >= since]
     commits = {entry.commit.id: entry.commit.author for entry in recent if entry.commit}
-    changes = f"{plural(len(commits), 'change')} by {_count_people(set(commits.values()))}" if commits else "no changes"
+    changes = (
+        f"{plural(len(commits), 'change')} by {_count_people(set(commits.values()))}"
+        if commits
+        else "no changes"
+    )
     parts = [f"since {named}: {changes}"]
 
     decided = sum(event.kind == "decided" for entry in recent for event in entry.events)
     if decided:
         parts.append(plural(decided, "new decision"))
-    waiting = sum(_count_old_blockers(state, lives.by_skill.get(state.skill, ()), now) for state in states)
+    waiting = sum(
+        _count_old_blockers(state, lives.by_skill.get(state.skill, ()), now) for state in states
+    )
     if waiting:
         parts.append(f"{plural(waiting, 'blocker')} older than {_LONG_DAYS} days")
     return ", ".join(parts)
@@ -39,7 +45,9 @@ def _count_people(names: set[str]) -> str:
 
 
 def _count_old_blockers(state: Brief, entries: Sequence[LifeEntry], now: int) -> int:
-    """Return how many open blockers history saw being opened longer ago. entries: of this checkpoint."""
+    """Return how many open blockers history saw being opened longer ago. entries: of this
+    checkpoint.
+    """
     opened = find_opened(entries)
     old = 0
     for blocker in state.blockers:

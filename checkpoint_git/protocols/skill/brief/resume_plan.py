@@ -1,4 +1,6 @@
-"""How a session continues with a skill: whether it may, must ask or starts afresh, and what orients it. Pure."""
+"""How a session continues with a skill: whether it may, must ask or starts afresh, and what orients
+it. Pure.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -33,9 +35,9 @@ class ResumeAnswer(NamedTuple):
 
 
 class ResumePlan(NamedTuple):
-    """What is to happen. reasons: why it is not simply "continue": missing, conflict, corrupt, incompatible, invalid,
-    decision, blocked, failed, stale, complete. why: the same as a sentence. orientation: the protocol's five lines, ()
-    where nothing can be read.
+    """What is to happen. reasons: why it is not simply "continue": missing, conflict, corrupt,
+    incompatible, invalid, decision, blocked, failed, stale, complete. why: the same as a sentence.
+    orientation: the protocol's five lines, () where nothing can be read.
     """
 
     skill: str
@@ -60,7 +62,9 @@ class ResumePlan(NamedTuple):
 
 def plan_missing(skill: str) -> ResumePlan:
     """Return the plan for a skill without a checkpoint."""
-    return ResumePlan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
+    return ResumePlan(
+        skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ()
+    )
 
 
 def plan_resume(document: Document, brief: Brief) -> ResumePlan:
@@ -83,29 +87,50 @@ def plan_resume(document: Document, brief: Brief) -> ResumePlan:
 
     answers = _answer_question(skill)
     if "decision" in reasons:
-        answers = (*(ResumeAnswer("decide", blocker.answer) for blocker in brief.decisions), *answers)
-    return ResumePlan(skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers)
+        answers = (
+            *(ResumeAnswer("decide", blocker.answer) for blocker in brief.decisions),
+            *answers,
+        )
+    return ResumePlan(
+        skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers
+    )
 
 
 def _plan_unreadable(document: Document, skill: str) -> ResumePlan:
-    """Return the plan for a file that is not JSON: a merge that is not resolved, or a broken file."""
+    """Return the plan for a file that is not JSON: a merge that is not resolved, or a broken
+    file.
+    """
     text = f"\n{document.text or ''}"
     if all(f"\n{marker} " in text for marker in ("<" * 7, ">" * 7)):
         why = f"{document.path} has the conflict markers of an unfinished merge"
-        resolve = ResumeAnswer("resolve", command("checkpoint", "resolve", plain_path(document.path)))
-        return ResumePlan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
+        resolve = ResumeAnswer(
+            "resolve", command("checkpoint", "resolve", plain_path(document.path))
+        )
+        return ResumePlan(
+            skill,
+            "ask",
+            ("conflict",),
+            why,
+            (),
+            "Resolve the merge first, then resume:",
+            (resolve,),
+        )
     found = document.findings[0].message if document.findings else "it is not a checkpoint"
     why = f"{document.path} cannot be read as a checkpoint: {found}"
     return ResumePlan(skill, "start_fresh", ("corrupt",), why, (), "", _answer_broken(document))
 
 
 def _plan_incompatible(document: Document, skill: str, version: Any) -> ResumePlan:
-    """Return the plan for a checkpoint of a version of the protocol that this tool does not read."""
+    """Return the plan for a checkpoint of a version of the protocol that this tool does not
+    read.
+    """
     found = "has no protocol_version"
     if version is not None:
         found = f"has the protocol_version {quote(version)}"
     why = f"{document.path} {found}; this tool reads {' and '.join(VERSIONS)}"
-    return ResumePlan(skill, "start_fresh", ("incompatible",), why, (), "", _answer_broken(document))
+    return ResumePlan(
+        skill, "start_fresh", ("incompatible",), why, (), "", _answer_broken(document)
+    )
 
 
 def _find_reasons(brief: Brief, *, is_valid: bool) -> dict[str, str]:
@@ -129,9 +154,13 @@ def _restart(name: str) -> ResumeAnswer:
 
 
 def _answer_broken(document: Document) -> tuple[ResumeAnswer, ...]:
-    """Return what to do about a file that is not a checkpoint of ours: begin again, or repair it."""
+    """Return what to do about a file that is not a checkpoint of ours: begin again, or repair
+    it.
+    """
     name = document.skill
-    afresh = ResumeAnswer("restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name))))
+    afresh = ResumeAnswer(
+        "restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name)))
+    )
     repair = ResumeAnswer("fix", command("checkpoint", "validate", plain_path(document.path)))
     return (afresh, repair)
 
@@ -166,7 +195,8 @@ def _orient(brief: Brief) -> tuple[str, ...]:
 
 
 class Background(NamedTuple):
-    """What a session that continues with a checkpoint should know. primer: the lists of context_primer.
+    """What a session that continues with a checkpoint should know. primer: the lists of
+    context_primer.
 
     recently_done: what was done, and when, "" if it does not say so.
     """
@@ -191,7 +221,9 @@ def find_background(document: Document | None) -> Background:
     return Background(primer, recently_done)
 
 
-_CONTRADICTIONS = frozenset(["skill/blocked-by-nothing", "skill/complete-but-undecided", "skill/blocks-unknown-row"])
+_CONTRADICTIONS = frozenset(
+    ["skill/blocked-by-nothing", "skill/complete-but-undecided", "skill/blocks-unknown-row"]
+)
 _SPELLED_OUT = 4
 
 
@@ -201,11 +233,23 @@ def find_contradictions(document: Document, brief: Brief) -> list[Finding]:
     brief: of the same document. Findings that validate did not report have no line numbers.
     """
     found = [finding for finding in document.findings if finding.code in _CONTRADICTIONS]
-    found += [finding._replace(path=document.path) for finding in _compare_status(document.value or {}, brief)]
+    found += [
+        finding._replace(path=document.path)
+        for finding in _compare_status(document.value or {}, brief)
+    ]
     hint = advise("once it is reviewed", "checkpoint", "rotate", document.skill)
     for text in brief.superseded:
         message = f"the other side of a merge: {text}"
-        found.append(Finding("content/unreviewed", "warning", message, document.path, where="/superseded", hint=hint))
+        found.append(
+            Finding(
+                "content/unreviewed",
+                "warning",
+                message,
+                document.path,
+                where="/superseded",
+                hint=hint,
+            )
+        )
     return found
 
 
@@ -222,16 +266,24 @@ def _compare_status(value: dict[str, Any], brief: Brief) -> Iterator[Finding]:
     if status == "complete" and waiting:
         names = [shorten(str(row.get("id") or row.get("label") or "?"), 40) for row in waiting]
         verb = "is" if len(waiting) == 1 else "are"
-        open_ones = f"{len(waiting)} of {len(rows)} rows {verb} not: {join_some(names, _SPELLED_OUT)}"
+        open_ones = (
+            f"{len(waiting)} of {len(rows)} rows {verb} not: {join_some(names, _SPELLED_OUT)}"
+        )
         message = f"the status is complete, and {open_ones}"
         hint = _advise_skipping(skill, waiting[0].get("id"))
         yield Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
     elif status == "in_progress" and rows and not waiting:
-        message = f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
+        message = (
+            f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
+        )
         done = advise("if all is done", "checkpoint", "update", skill, "--status=complete")
         hint = join_hints(done, "else add the missing row")
         yield Finding("resume/no-open-row", "warning", message, where="/progress_table", hint=hint)
-    elif status == "in_progress" and any(row.get("id") == step and row not in waiting for row in rows):
+    elif status == "in_progress" and any(
+        row.get("id") == step and row not in waiting for row in rows
+    ):
         message = f'the step is "{shorten(step, 60)}", but progress_table has that row as complete'
-        hint = advise("name the current step", "checkpoint", "update", skill, blank("--step=", "the step"))
+        hint = advise(
+            "name the current step", "checkpoint", "update", skill, blank("--step=", "the step")
+        )
         yield Finding("resume/step-is-over", "warning", message, where="/step", hint=hint)

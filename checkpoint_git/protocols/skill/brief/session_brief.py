@@ -1,4 +1,6 @@
-"""A new session's briefing about checkpoints: a few lines that matter most, and details, each through clean()."""
+"""A new session's briefing about checkpoints: a few lines that matter most, and details, each
+through clean().
+"""
 
 import os
 import re
@@ -25,10 +27,18 @@ from checkpoint_git.protocols.skill.brief.resume_plan import (
 from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.views import UNREADABLE
 
-_FEW, _LARGE = 64, 1 << 20  # checkpoints, and bytes of one, that are kept whole; what goes on is read again
+# checkpoints, and bytes of one, that are kept whole; what goes on is read again
+_FEW, _LARGE = (
+    64,
+    1 << 20,
+)
 _MOST_LISTED = 100  # listed files looked at
 _NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
-LOST = ("renamed", "deleted")  # fates that a commit decided; what is not there yet may be about to be written
+# fates that a commit decided; what is not there yet may be about to be written
+LOST = (
+    "renamed",
+    "deleted",
+)
 _FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
@@ -61,26 +71,42 @@ def summarize_for_session(question: Question) -> Summary:
 
         versions, not_compared = find_ahead(place, now)
         ahead = [clean(version.line, _LONG) for version in versions]
-    lines = [*summary.lines, *_listed("Other work trees or branches are ahead of this one", ahead, 3)]
+    lines = [
+        *summary.lines,
+        *_listed("Other work trees or branches are ahead of this one", ahead, 3),
+    ]
     if not_compared:
         lines.append(not_compared)
     return summary._replace(lines=lines)
 
 
-def _read_resumed(place: Place, documents: Sequence[Document], plan: ResumePlan | None, now: int) -> Document | None:
-    """Return the document that the session goes on with, read again where its outline alone was kept."""
-    resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
+def _read_resumed(
+    place: Place, documents: Sequence[Document], plan: ResumePlan | None, now: int
+) -> Document | None:
+    """Return the document that the session goes on with, read again where its outline alone was
+    kept.
+    """
+    resumed = next(
+        (document for document in documents if plan and document.skill == plan.skill), None
+    )
     if resumed is None or resumed.text is not None:
         return resumed
     found = store.check_files(store.read_files(place, only={resumed.path}), now)
     return next(iter(found), resumed)
 
 
-def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int, *, is_old: bool) -> list[str]:
-    """Return the listed files that are not there; unless the checkpoint is old, only those that a commit removed."""
+def _find_gone(
+    place: Place, document: Document, listed: Sequence[str], now: int, *, is_old: bool
+) -> list[str]:
+    """Return the listed files that are not there; unless the checkpoint is old, only those that a
+    commit removed.
+    """
     if not may_miss_files(place, listed):
         return []
-    from checkpoint_git.protocols.skill.drift.facts import make_facts  # git is asked, as for the doctor
+    # git is asked, as for the doctor
+    from checkpoint_git.protocols.skill.drift.facts import (
+        make_facts,
+    )
 
     files = make_facts(place, [document], now, os.environ).files.get(document.path, ())
     fates = (*LOST, "uncommitted", "longer", "unknown", "") if is_old else LOST
@@ -103,12 +129,16 @@ def _may_be_gone(place: Place, entry: str) -> bool:
     return not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top))
 
 
-def find_resumable(documents: Sequence[Document], briefs: Sequence[Brief], queue: Queue) -> ResumePlan | None:
+def find_resumable(
+    documents: Sequence[Document], briefs: Sequence[Brief], queue: Queue
+) -> ResumePlan | None:
     """Return the plan of the first checkpoint that may go on, else of the first to ask about.
 
     documents: of the briefs, in their order. None if all are complete or unreadable.
     """
-    pairs = {brief.skill: (document, brief) for document, brief in zip(documents, briefs, strict=True)}
+    pairs = {
+        brief.skill: (document, brief) for document, brief in zip(documents, briefs, strict=True)
+    }
     first = None
     for skill in dict.fromkeys([*(action.skill for action in queue.actions), *pairs]):
         document, brief = pairs[skill]
@@ -125,8 +155,9 @@ def find_resumable(documents: Sequence[Document], briefs: Sequence[Brief], queue
 class Session(NamedTuple):
     """What a session is told of.
 
-    plan, background: how the resumed checkpoint goes on, and what to know of it. gone: files that it lists and that
-    are not there. broken: what keeps checkpoints from being read. now: seconds since 1970.
+    plan, background: how the resumed checkpoint goes on, and what to know of it. gone: files that
+    it lists and that are not there. broken: what keeps checkpoints from being read. now: seconds
+    since 1970.
     """
 
     briefs: Sequence[Brief]
@@ -139,7 +170,9 @@ class Session(NamedTuple):
 
     @property
     def resumed(self) -> Brief | None:
-        return next((brief for brief in self.briefs if self.plan and brief.skill == self.plan.skill), None)
+        return next(
+            (brief for brief in self.briefs if self.plan and brief.skill == self.plan.skill), None
+        )
 
 
 def describe_session(session: Session) -> Summary:
@@ -150,12 +183,18 @@ def describe_session(session: Session) -> Summary:
     lines += _describe_first(session.queue, session.plan, now)
     lines += _describe_faults(session)
     merged = [
-        clean("; ".join([f"{part.skill}: {part.action}", *describe_facts(part.facts, now)]), _MIDDLE)
+        clean(
+            "; ".join([f"{part.skill}: {part.action}", *describe_facts(part.facts, now)]), _MIDDLE
+        )
         for part in session.queue.skipped
     ]
     lines += _listed("Next actions that merges finished", merged, 3)
-    lines += _listed("Listed files that are missing", [clean(path, _SHORT) for path in session.gone], 3)
-    return Summary(lines=lines, details=[*_describe_background(session), *_describe_others(session)])
+    lines += _listed(
+        "Listed files that are missing", [clean(path, _SHORT) for path in session.gone], 3
+    )
+    return Summary(
+        lines=lines, details=[*_describe_background(session), *_describe_others(session)]
+    )
 
 
 def _list_decisions(briefs: Sequence[Brief], now: int) -> Iterator[str]:
@@ -182,7 +221,9 @@ def _describe_plan(session: Session) -> list[str]:
 
 
 def _describe_first(queue: Queue, plan: ResumePlan | None, now: int) -> list[str]:
-    """Return what matters most, where no other line has it: decisions and the resumed skill have their own."""
+    """Return what matters most, where no other line has it: decisions and the resumed skill have
+    their own.
+    """
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first is None or (plan and plan.skill == first.skill and first.reason == _PLAIN):
         return []
@@ -209,7 +250,11 @@ def _describe_background(session: Session) -> Iterator[str]:
     now, primer = session.now, session.background.primer
     blockers, following = list[str](), list[str]()
     if session.resumed:
-        blockers = [blocker.describe(now) for blocker in session.resumed.blockers if not blocker.waits_on_user]
+        blockers = [
+            blocker.describe(now)
+            for blocker in session.resumed.blockers
+            if not blocker.waits_on_user
+        ]
         for action in session.resumed.actions[1:]:
             following.append("; ".join([action.text, *describe_facts(action.facts, now)]))
     parts: tuple[tuple[str, list[str], int], ...] = (
@@ -225,10 +270,16 @@ def _describe_background(session: Session) -> Iterator[str]:
 
 
 def _describe_others(session: Session) -> list[str]:
-    """Return the other checkpoints, in the order in which they matter; what asks for nothing comes last."""
+    """Return the other checkpoints, in the order in which they matter; what asks for nothing comes
+    last.
+    """
     actions = {action.skill: action for action in session.queue.actions}
     order = {skill: index for index, skill in enumerate(actions)}
-    others = [brief for brief in session.briefs if session.plan is None or brief.skill != session.plan.skill]
+    others = [
+        brief
+        for brief in session.briefs
+        if session.plan is None or brief.skill != session.plan.skill
+    ]
     others.sort(key=lambda brief: order.get(brief.skill, len(order)))
     lines = [_describe_other(brief, actions.get(brief.skill), session.now) for brief in others]
     return _listed("Other checkpoints", lines, 12)
@@ -247,7 +298,9 @@ def _describe_other(brief: Brief, action: NextAction | None, now: int) -> str:
     if action is None or action.rank == "decision":  # decisions have lines of their own
         return line
     facts = [] if action.then else describe_facts(action.facts, now)
-    return "; ".join([f"{line}; next: {clean(action.action, _SHORT)}", *(clean(text, _SHORT) for text in facts)])
+    return "; ".join(
+        [f"{line}; next: {clean(action.action, _SHORT)}", *(clean(text, _SHORT) for text in facts)]
+    )
 
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:

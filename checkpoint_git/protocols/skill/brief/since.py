@@ -1,4 +1,6 @@
-"""What changed since an instant: each checkpoint beside its version of then, which git may still have."""
+"""What changed since an instant: each checkpoint beside its version of then, which git may still
+have.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +43,9 @@ class SinceEvent(NamedTuple):
 
 
 class ChangedCheckpoint(NamedTuple):
-    """done: the actions done since. is_compared: the events come from the version of then, not from times it holds."""
+    """done: the actions done since. is_compared: the events come from the version of then, not from
+    times it holds.
+    """
 
     state: Brief
     done: list[str]
@@ -50,7 +54,8 @@ class ChangedCheckpoint(NamedTuple):
 
 
 def read_since(text: str, now: int) -> int:
-    """Return a time, a day (from its first second in UTC), today, yesterday, or 12h, 2d, 3w back, since 1970.
+    """Return a time, a day (from its first second in UTC), today, yesterday, or 12h, 2d, 3w back,
+    since 1970.
 
     Raises CheckpointError.
     """
@@ -64,14 +69,19 @@ def read_since(text: str, now: int) -> int:
     if back is not None and text[-1] in "hdw" and len(text) < 6:
         return now - back
     shown = escape_controls(shorten(text, 60))
-    raise CheckpointError(f'--since: cannot parse "{shown}"', "try yesterday, 2d, 2026-06-01 or 2026-06-01T00:00:00Z")
+    raise CheckpointError(
+        f'--since: cannot parse "{shown}"', "try yesterday, 2d, 2026-06-01 or 2026-06-01T00:00:00Z"
+    )
 
 
 def read_changes(
     place: Place, documents: Sequence[Document], states: Sequence[Brief], since: int, now: int
 ) -> tuple[list[ChangedCheckpoint], list[Finding]]:
-    """What changed since an instant, and why git could not be asked where it could not. since, now: since 1970."""
-    versions: dict[str, dict[str, Any]] = {}  # without those that are broken, or that HEAD's own line did not have then
+    """What changed since an instant, and why git could not be asked where it could not. since, now:
+    since 1970.
+    """
+    # without those that are broken, or that HEAD's own line did not have then
+    versions: dict[str, dict[str, Any]] = {}
     troubles = list[Finding]()
     if place.work_tree is not None:
         from checkpoint_git.git.history.history import read_commit_at
@@ -81,7 +91,9 @@ def read_changes(
             commit = read_commit_at(place.work_tree, since)
             paths = {document.path for document in documents}
             files = read_committed(place.work_tree, commit, paths).files if commit else ()
-            versions = {one.path: one.value for one in iterate_checked(files, now) if one.value is not None}
+            versions = {
+                one.path: one.value for one in iterate_checked(files, now) if one.value is not None
+            }
         except CheckpointError as error:
             message = f"the versions of then could not be read: {error.message}"
             troubles.append(Finding("status/no-history", "note", message, hint=error.hint))
@@ -89,9 +101,14 @@ def read_changes(
 
 
 def find_changes(
-    documents: Sequence[Document], states: Sequence[Brief], since: int, versions: Mapping[str, dict[str, Any]]
+    documents: Sequence[Document],
+    states: Sequence[Brief],
+    since: int,
+    versions: Mapping[str, dict[str, Any]],
 ) -> list[ChangedCheckpoint]:
-    """The checkpoints written since an instant, newest first. versions: by path, what they were then, where known."""
+    """The checkpoints written since an instant, newest first. versions: by path, what they were
+    then, where known.
+    """
     values = {document.path: document.value or {} for document in documents}
     changed = [state for state in states if _is_since(state.updated_at, since)]
     changed.sort(key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
@@ -104,8 +121,12 @@ def find_changes(
     return found
 
 
-def find_events(before: dict[str, Any] | None, value: dict[str, Any], since: int) -> list[SinceEvent]:
-    """What happened since an instant. before: the version of then; None: only what carries its own time is told."""
+def find_events(
+    before: dict[str, Any] | None, value: dict[str, Any], since: int
+) -> list[SinceEvent]:
+    """What happened since an instant. before: the version of then; None: only what carries its own
+    time is told.
+    """
     if before is None:
         return list(_find_dated(value, since))
     found = [event for event in life.find_events(before, value) if event.kind in KINDS]
@@ -126,7 +147,9 @@ def _find_dated(value: dict[str, Any], since: int) -> Iterator[SinceEvent]:
             yield SinceEvent("done", done_text(entry))
     for blocker in read_objects(value, "blockers"):
         if _is_since(blocker.get("resolved_at"), since):
-            yield SinceEvent("closed", text_field(blocker, "description") or text_field(blocker, "id"))
+            yield SinceEvent(
+                "closed", text_field(blocker, "description") or text_field(blocker, "id")
+            )
     for ref in read_objects(value, "pm_refs"):
         if _is_since(ref.get("first_seen_at"), since):
             yield SinceEvent("ticket", life.describe_ticket(ref))
@@ -135,10 +158,18 @@ def _find_dated(value: dict[str, Any], since: int) -> Iterator[SinceEvent]:
             yield SinceEvent("handed_over", life.describe_handoff(handoff))
 
 
-def describe_changes(changes: Sequence[ChangedCheckpoint], checkpoints: int, since: str) -> list[Block]:
-    """The lines for people: what happened over all, then checkpoint by checkpoint. since: as it was asked for."""
+def describe_changes(
+    changes: Sequence[ChangedCheckpoint], checkpoints: int, since: str
+) -> list[Block]:
+    """The lines for people: what happened over all, then checkpoint by checkpoint. since: as it was
+    asked for.
+    """
     counts = Counter(event.kind for change in changes for event in change.events)
-    told = ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _COUNTED.items() if counts[kind])
+    told = ", ".join(
+        f"{counts[kind]} {words[counts[kind] > 1]}"
+        for kind, words in _COUNTED.items()
+        if counts[kind]
+    )
     title = f"{len(changes)} of {plural(checkpoints, 'checkpoint')} changed since {since}{f': {told}' if told else ''}"
     blocks: list[Block] = [Line(title, hang=2)]
     for change in changes:

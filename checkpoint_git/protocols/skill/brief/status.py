@@ -1,4 +1,6 @@
-"""What `checkpoint status` shows of checkpoints: decisions that wait, a table, next actions, blockers; or changes."""
+"""What `checkpoint status` shows of checkpoints: decisions that wait, a table, next actions,
+blockers; or changes.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
 _SHOWN_ACTIONS = 3
 _SCREEN_DECISIONS = 3  # that a screen shows, in half of its lines
-_AROUND = 4  # lines of a screen for the table's head, the last line with the blank one before it, and the prompt
+# lines of a screen for the table's head, the last line with the blank one before it, and the prompt
+_AROUND = 4
 _ROW = 74  # characters that a row of the smallest usual terminal holds when words are not split
 _SHOWN_LETTERS = 160
 _LOOKS: dict[str, tuple[Glyph, Style]] = {
@@ -41,8 +44,9 @@ _LOOKS: dict[str, tuple[Glyph, Style]] = {
 
 
 class StatusResult(NamedTuple):
-    """states: what matters most first. decisions: among them. findings: of broken files. changes: since the instant.
-    sides: of each checkpoint that a merge left in conflict, by its path, the states of "ours" and "theirs".
+    """states: what matters most first. decisions: among them. findings: of broken files. changes:
+    since the instant. sides: of each checkpoint that a merge left in conflict, by its path, the
+    states of "ours" and "theirs".
     """
 
     states: list[Brief]
@@ -53,11 +57,16 @@ class StatusResult(NamedTuple):
 
 
 def status(
-    place: Place, now: int, skill: str | None = None, since: int | None = None, *, in_full: bool = True
+    place: Place,
+    now: int,
+    skill: str | None = None,
+    since: int | None = None,
+    *,
+    in_full: bool = True,
 ) -> StatusResult:
-    """The state of everything, or one skill. since: seconds since 1970, None for no changes. in_full: with the ids and
-    labels of all rows, not of that one skill's alone; it takes eight times the memory. Raises CheckpointError for a
-    skill without a checkpoint.
+    """The state of everything, or one skill. since: seconds since 1970, None for no changes.
+    in_full: with the ids and labels of all rows, not of that one skill's alone; it takes eight
+    times the memory. Raises CheckpointError for a skill without a checkpoint.
     """
     broken, documents = list[Finding](), list[Document]()
     sides: dict[str, Mapping[str, Brief]] = {}
@@ -70,7 +79,11 @@ def status(
                 )
 
                 sides[document.path] = find_sides(document, now)
-        documents.append(document._replace(text=None) if in_full or document.skill == skill else outline(document))
+        documents.append(
+            document._replace(text=None)
+            if in_full or document.skill == skill
+            else outline(document)
+        )
     work, troubles = read_work(place, documents, now)
     broken += troubles
     # of all: tickets can lead to another's
@@ -99,7 +112,9 @@ def summarize_status(question: Question) -> Summary:
         since = read_since(question.since, question.now)
     result = StatusResult([], [], [], [])
     if os.path.isdir(question.place.directory):
-        result = status(question.place, question.now, question.skill, since, in_full=since is not None)
+        result = status(
+            question.place, question.now, question.skill, since, in_full=since is not None
+        )
     states = result.states
     if question.merged:
         states = [brief for brief in states if _names_merged(brief)]
@@ -126,14 +141,17 @@ def summarize_status(question: Question) -> Summary:
 
 def _decisions_data(decisions: list[OpenDecision]) -> list[dict[str, Any]]:
     return [
-        {"skill": decision.skill, **decision.blocker, "answer_with": decision.answer_with} for decision in decisions
+        {"skill": decision.skill, **decision.blocker, "answer_with": decision.answer_with}
+        for decision in decisions
     ]
 
 
 def _summarize_states(
     states: list[Brief], result: StatusResult, question: Question
 ) -> tuple[dict[str, Any], list[Block]]:
-    """Return where the checkpoints are, as data and as blocks; either is empty where the format lacks it."""
+    """Return where the checkpoints are, as data and as blocks; either is empty where the format
+    lacks it.
+    """
     shown = states[:1] if question.brief else states
     data: dict[str, Any] = {}
     if question.form not in ("text", "md"):
@@ -144,7 +162,9 @@ def _summarize_states(
 
     if question.brief:
         return data, [block for brief in shown for block in _brief_blocks(brief, question.now)]
-    blocks = _merged_blocks(shown, question.now) if question.merged else _blocks(shown, result, question)
+    blocks = (
+        _merged_blocks(shown, question.now) if question.merged else _blocks(shown, result, question)
+    )
     if result.findings:
         blocks.append(Line(""))
     return data, blocks
@@ -196,26 +216,38 @@ def _summarize_worktrees(question: Question) -> tuple[dict[str, Any], list[Block
 
 
 def _decision_lines(decisions: list[OpenDecision], question: Question) -> Iterator[Line]:
-    """Yield the decisions that wait, with the commands that answer them; on a screen only the first ones."""
+    """Yield the decisions that wait, with the commands that answer them; on a screen only the first
+    ones.
+    """
     room = (question.height + 1) // 2 - 2  # without the head and the last line
     yield Line(f"{plural(len(decisions), 'decision')} waiting on you", "bad", "decision")
     for number, decision in enumerate(decisions):
-        described = describe_blocker(decision.blocker, describe_facts(decision.proposal, question.now))
+        described = describe_blocker(
+            decision.blocker, describe_facts(decision.proposal, question.now)
+        )
         lines = [
             Line(f"  {decision.skill}: {described}", "bad", hang=4),
             Line("    ", "dim", hint=decision.answer_with),
         ]
         room -= _count_rows(lines)
         if question.height and number and (room < 0 or number == _SCREEN_DECISIONS):
-            yield Line(f"  and {len(decisions) - number} more: checkpoint status --all", "dim", hang=4)
+            yield Line(
+                f"  and {len(decisions) - number} more: checkpoint status --all", "dim", hang=4
+            )
             return
         yield from lines
 
 
 def _blocks(states: list[Brief], result: StatusResult, question: Question) -> list[Block]:
-    details = {} if question.short else {brief.path: _details(brief, result, question) for brief in states}
+    details = (
+        {}
+        if question.short
+        else {brief.path: _details(brief, result, question) for brief in states}
+    )
     if question.height and question.skill is None and not question.short:
-        decisions = [*_decision_lines(result.decisions, question), Line("")] if result.decisions else []
+        decisions = (
+            [*_decision_lines(result.decisions, question), Line("")] if result.decisions else []
+        )
         shown = _fit(states, details, question.height - _AROUND - _count_rows(decisions))
     else:
         shown = states
@@ -224,14 +256,19 @@ def _blocks(states: list[Brief], result: StatusResult, question: Question) -> li
         lines = details.get(brief.path, [])
         blocks += [Line(""), Line(brief.skill, "strong"), *lines] if lines else []
     if len(shown) < len(states):
-        blocks += [Line(""), Line(f"and {len(states) - len(shown)} more: checkpoint status --all", "dim")]
+        blocks += [
+            Line(""),
+            Line(f"and {len(states) - len(shown)} more: checkpoint status --all", "dim"),
+        ]
     return blocks
 
 
 def _fit(states: list[Brief], details: dict[str, list[Block]], room: int) -> list[Brief]:
-    """Return the first checkpoints that fit a number of lines, one at least, with a row of the table each.
+    """Return the first checkpoints that fit a number of lines, one at least, with a row of the
+    table each.
 
-    Details for which there is no room are taken out; those of the first have precedence over more rows.
+    Details for which there is no room are taken out; those of the first have precedence over more
+    rows.
     """
     if sum(1 + _count_details(details[brief.path]) for brief in states) <= room:
         return states
@@ -253,7 +290,9 @@ def _count_details(lines: list[Block]) -> int:
 
 
 def _count_rows(lines: Sequence[Block]) -> int:
-    """Return how many rows lines take on a terminal of 80 columns, where long ones are wrapped, or a few more."""
+    """Return how many rows lines take on a terminal of 80 columns, where long ones are wrapped, or
+    a few more.
+    """
     return sum(max(1, -(-len(line.whole) // _ROW)) for line in lines if isinstance(line, Line))
 
 
@@ -262,7 +301,10 @@ def _make_table(states: list[Brief], result: StatusResult) -> Table:
     rows = []
     for brief in states:
         sides = result.sides.get(brief.path) or {"": brief}
-        rows += [_make_row(side, f"{brief.skill} ({name})" if name else brief.skill) for name, side in sides.items()]
+        rows += [
+            _make_row(side, f"{brief.skill} ({name})" if name else brief.skill)
+            for name, side in sides.items()
+        ]
     if any(row[-1] for row in rows):
         return Table(headers, rows, _FIRM, has_tail=True)
     return Table(headers[:-1], [row[:-1] for row in rows], _FIRM)
@@ -273,7 +315,10 @@ def _details(brief: Brief, result: StatusResult, question: Question) -> list[Blo
     if result.sides.get(brief.path):
         return list(_side_lines(result.sides[brief.path]))
     if question.skill is not None:
-        return [*_progress_blocks(brief), *_lines(brief, len(brief.actions), question.now, in_full=True)]
+        return [
+            *_progress_blocks(brief),
+            *_lines(brief, len(brief.actions), question.now, in_full=True),
+        ]
     most = 1 if brief.status == "complete" else _SHOWN_ACTIONS
     return list(_lines(brief, most, question.now, in_short=True))
 
@@ -302,17 +347,24 @@ def _merged_blocks(states: list[Brief], now: int) -> list[Block]:
     """What names merged or closed work, each with the command for it."""
     blocks = list[Block]()
     for brief in states:
-        blocks += [Line(""), Line(brief.skill, "strong")] if blocks else [Line(brief.skill, "strong")]
+        blocks += (
+            [Line(""), Line(brief.skill, "strong")] if blocks else [Line(brief.skill, "strong")]
+        )
         for action in sorted([*brief.actions, *brief.shipped], key=lambda action: action.at):
             if any(fact.state in FINISHED for fact in action.facts):
-                blocks.append(Line(f"  {action.at + 1}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6))
+                blocks.append(
+                    Line(f"  {action.at + 1}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6)
+                )
                 blocks += _fact_lines(action, now)
                 finish = command("checkpoint", "done", brief.skill, str(action.at + 1))
                 blocks.append(Line("     ", "dim", hint=finish))
         for blocker in brief.blockers:
             if any(fact.state in FINISHED for fact in blocker.facts):
                 described = blocker.describe(now)
-                blocks += [Line(f"  blocker: {described}", hang=4), Line("     ", "dim", hint=blocker.answer)]
+                blocks += [
+                    Line(f"  blocker: {described}", hang=4),
+                    Line("     ", "dim", hint=blocker.answer),
+                ]
     return blocks
 
 
@@ -338,7 +390,9 @@ def _progress_blocks(brief: Brief) -> list[Block]:
         glyph, style = _LOOKS.get(text, ("", ""))
         rows.append((str(row.get("id", "")), str(row.get("label", "")), Line(text, style, glyph)))
     blocks: list[Block] = [Line(f"  {brief.summary}", hang=2)] if brief.summary else []
-    return blocks + ([Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else [])
+    return blocks + (
+        [Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else []
+    )
 
 
 def _shipped_lines(brief: Brief, now: int, *, in_full: bool) -> Iterator[Line]:
@@ -353,7 +407,9 @@ def _shipped_lines(brief: Brief, now: int, *, in_full: bool) -> Iterator[Line]:
         yield Line(f"  {count} skipped as merged", "dim", hang=4, hint=show)
 
 
-def _lines(brief: Brief, most: int, now: int, *, in_short: bool = False, in_full: bool = False) -> Iterator[Line]:
+def _lines(
+    brief: Brief, most: int, now: int, *, in_short: bool = False, in_full: bool = False
+) -> Iterator[Line]:
     """Yield the first next actions with what is true of their references, and all blockers."""
     for at, action in enumerate(brief.actions[:most]):
         text = shorten(action.text, _SHOWN_LETTERS) if in_short else action.text
@@ -368,7 +424,12 @@ def _lines(brief: Brief, most: int, now: int, *, in_short: bool = False, in_full
     for text in brief.superseded:
         yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
     if brief.superseded:
-        yield Line("    once it is reviewed", "dim", hang=4, hint=command("checkpoint", "rotate", brief.skill))
+        yield Line(
+            "    once it is reviewed",
+            "dim",
+            hang=4,
+            hint=command("checkpoint", "rotate", brief.skill),
+        )
     for blocker in brief.blockers:
         if not blocker.waits_on_user:  # those are at the top
             needs = f" [needs {blocker.value['needs']}]" if blocker.value.get("needs") else ""
@@ -405,7 +466,9 @@ def state_data(brief: Brief) -> dict[str, Any]:
         "progress": brief.progress,
         "pm": brief.tickets,
         "next_actions": [action.data for action in brief.actions],
-        "shipped_actions": [shipped_data("text", action.text, action.facts) for action in brief.shipped],
+        "shipped_actions": [
+            shipped_data("text", action.text, action.facts) for action in brief.shipped
+        ],
         "blockers": [blocker.data for blocker in brief.blockers],
         "superseded": brief.superseded,
     }

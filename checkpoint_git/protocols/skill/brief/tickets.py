@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.skill import views
 
-# which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last;
-# an incident first, since it is what somebody has to know
+# which ticket stands for a checkpoint: the first of these roles that it has, and of those the one
+# added last; an incident first, since it is what somebody has to know
 _LEADING_ROLES = ("incident", "deploy", "source", "linked", "child")
 # what a ticket leads back to: a deployment to what was built, an incident to what was deployed
 _LEADS_TO = {"deploy": ("source",), "incident": ("deploy", "source")}
@@ -19,7 +19,9 @@ Instant = tuple[int, str]
 
 
 class Ticket(NamedTuple):
-    """One entry of pm_refs. seen: when the skill first saw it, else when its checkpoint was last written."""
+    """One entry of pm_refs. seen: when the skill first saw it, else when its checkpoint was last
+    written.
+    """
 
     provider: str
     id: str
@@ -28,7 +30,9 @@ class Ticket(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """leading: the ticket that stands for the checkpoint. leads_to: the id it goes back to, "". others: by role."""
+    """leading: the ticket that stands for the checkpoint. leads_to: the id it goes back to, "".
+    others: by role.
+    """
 
     leading: Ticket
     leads_to: str
@@ -62,14 +66,18 @@ _Seen = tuple[Instant, int, str, str]  # when, whose turn it is among equals, wh
 
 
 def read_tickets(value: dict[str, Any]) -> list[Ticket]:
-    """The tickets of a checkpoint, each once, its state last: sessions append what earlier ones had already."""
+    """The tickets of a checkpoint, each once, its state last: sessions append what earlier ones had
+    already.
+    """
     written = read_instant(value.get("updated_at")) or (0, "")
     tickets: dict[tuple[str, str], Ticket] = {}
     for ref in views.read_objects(value, "pm_refs"):
         name = ref.get("id")
         if isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip():
             seen = read_instant(ref.get("first_seen_at")) or written
-            ticket = Ticket(views.text_field(ref, "provider"), str(name), views.text_field(ref, "role"), seen)
+            ticket = Ticket(
+                views.text_field(ref, "provider"), str(name), views.text_field(ref, "role"), seen
+            )
             tickets.pop(ticket[:2], None)
             tickets[ticket[:2]] = ticket
     return list(tickets.values())
@@ -85,8 +93,12 @@ def _find_thread(skill: str, own: list[Ticket], by_role: dict[str, list[_Seen]])
     return Thread(leading, target, children, rest)
 
 
-def _find_target(leading: Ticket, others: list[Ticket], skill: str, by_role: dict[str, list[_Seen]]) -> str:
-    """What the leading ticket goes back to: by the skill's own word, else the sibling's ticket seen last before it."""
+def _find_target(
+    leading: Ticket, others: list[Ticket], skill: str, by_role: dict[str, list[_Seen]]
+) -> str:
+    """What the leading ticket goes back to: by the skill's own word, else the sibling's ticket seen
+    last before it.
+    """
     wanted = _LEADS_TO.get(leading.role, ())
     if not wanted:
         return ""

@@ -1,4 +1,6 @@
-"""What other work trees and branches have done that this work tree has not: their checkpoints beside its own."""
+"""What other work trees and branches have done that this work tree has not: their checkpoints
+beside its own.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,8 +21,9 @@ _MOST_FILES, _MOST_BYTES, _MOST_BYTES_OF_ONE = 32, 1 << 20, 1 << 18  # of branch
 
 
 class Ahead(NamedTuple):
-    """A checkpoint of another work tree, or of a branch without one: then work_tree is "". who: the branch's last
-    author. since: when the branch's first commit to it was made. events: (kind, text) of what this one lacks.
+    """A checkpoint of another work tree, or of a branch without one: then work_tree is "". who: the
+    branch's last author. since: when the branch's first commit to it was made. events: (kind, text)
+    of what this one lacks.
     """
 
     skill: str
@@ -43,7 +46,8 @@ class Ahead(NamedTuple):
         return f"{self.skill} on branch {self.branch or 'none'} ({where}): {news}"
 
 
-# path, content, origin (without what the content says), what the branch began with, where that is known
+# path, content, origin (without what the content says), what the branch began with, where that is
+# known
 _Version = tuple[str, FileContent, Ahead, bytes | None]
 
 
@@ -65,7 +69,9 @@ def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[A
     return found, _describe_rest(len(work) - len(read), is_cut=is_cut)
 
 
-def _read_siblings(siblings: Sequence[tuple[str, Place]], ours: Mapping[str, FileContent]) -> Iterator[_Version]:
+def _read_siblings(
+    siblings: Sequence[tuple[str, Place]], ours: Mapping[str, FileContent]
+) -> Iterator[_Version]:
     """Yield the checkpoints of other work trees that differ from ours."""
     for branch, tree in siblings:
         origin = Ahead("", branch, tree.top, "", "", None, [])
@@ -100,10 +106,14 @@ def _compare_version(version: _Version, ours: FileContent | None, now: int) -> A
 
 
 def _describe_rest(lacking: int, *, is_cut: bool) -> str:
-    """Return what was not compared, "" for nothing. lacking: checkpoints. is_cut: of older commits."""
+    """Return what was not compared, "" for nothing. lacking: checkpoints. is_cut: of older
+    commits.
+    """
     parts: list[str] = []
     if lacking:
-        parts.append(f"{plural(lacking, 'checkpoint')} (too many, too large, or missing in this clone)")
+        parts.append(
+            f"{plural(lacking, 'checkpoint')} (too many, too large, or missing in this clone)"
+        )
     if is_cut:
         parts.append("commits before the newest 500")
     return f"not compared, of other branches: {' and '.join(parts)}" if parts else ""
@@ -130,8 +140,23 @@ def _read_branches(place: Place, work: Sequence[BranchWork]) -> Iterator[_Versio
                 continue
             content, base = blobs.read_all([one.blob, one.base or one.blob])
             if isinstance(content, bytes):
-                origin = Ahead("", one.ref.split("/", 2)[2], "", "", "", None, [], one.who, write_instant(one.since))
-                yield one.path, content, origin, base if one.base and isinstance(base, bytes) else None
+                origin = Ahead(
+                    "",
+                    one.ref.split("/", 2)[2],
+                    "",
+                    "",
+                    "",
+                    None,
+                    [],
+                    one.who,
+                    write_instant(one.since),
+                )
+                yield (
+                    one.path,
+                    content,
+                    origin,
+                    base if one.base and isinstance(base, bytes) else None,
+                )
 
 
 def _read_value(path: str, content: FileContent | None, now: int) -> dict[str, Any]:

@@ -1,1 +1,3 @@
-"""What no longer agrees with time, files and history: the facts, the checks of the doctor and their fixes."""
+"""What no longer agrees with time, files and history: the facts, the checks of the doctor and their
+fixes.
+"""

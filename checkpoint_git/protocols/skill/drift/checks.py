@@ -1,4 +1,6 @@
-"""What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
+"""What the doctor checks in skill checkpoints: are they valid, and do they still agree with time,
+files and history?
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +28,11 @@ from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.drift import merged_work
 from checkpoint_git.protocols.skill.drift.document_summary import DocumentSummary, Passage
 from checkpoint_git.protocols.skill.drift.facts import NamedFile, SkillFacts
-from checkpoint_git.protocols.skill.drift.generated_files import find_move, find_readings, follow_moves
+from checkpoint_git.protocols.skill.drift.generated_files import (
+    find_move,
+    find_readings,
+    follow_moves,
+)
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import FILL, advise_edit
 from checkpoint_git.protocols.skill.views import find_answers, read_list, read_primer, waits_on_user
@@ -74,12 +80,18 @@ def find_untracked(facts: SkillFacts) -> Iterator[Finding]:
     return (finding for finding in facts.not_in_git if finding.code == "git/untracked")
 
 
-@check("drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=.`", fix="by name")
+@check(
+    "drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=.`", fix="by name"
+)
 def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
     """`project_dir` does not exist on this machine, or is relative and not `.`."""
     for summary in facts.summaries:
         path = summary.project_dir
-        if path is None or path not in facts.absent_dirs or _is_covered(facts, summary, "skill/relative-project-dir"):
+        if (
+            path is None
+            or path not in facts.absent_dirs
+            or _is_covered(facts, summary, "skill/relative-project-dir")
+        ):
             continue
         shown = shorten(hide_in_value(path), 100)
         message = f"project_dir is {shown}, and this machine has no such folder"
@@ -87,7 +99,15 @@ def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
             message = f"project_dir is {shown}, which is not an absolute path of this machine"
         hint = advise("if this checkout is the project's home", *_fix(summary, "drift/project-dir"))
         cause = "checkpoints name another machine's folder as project_dir"
-        yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint, cause=cause)
+        yield Finding(
+            "drift/project-dir",
+            "warning",
+            message,
+            summary.path,
+            "/project_dir",
+            hint=hint,
+            cause=cause,
+        )
 
 
 def _update(summary: DocumentSummary, *edits: Argument) -> Argv:
@@ -107,7 +127,8 @@ def _remove_file(summary: DocumentSummary, at: int) -> Argv:
 
 
 def _write_longer(facts: SkillFacts, summary: DocumentSummary, file: NamedFile) -> Argv:
-    """Return the command that writes the whole path of a file into its entry; () if it takes a person.
+    """Return the command that writes the whole path of a file into its entry; () if it takes a
+    person.
 
     The entry keeps its notes.
     """
@@ -117,7 +138,11 @@ def _write_longer(facts: SkillFacts, summary: DocumentSummary, file: NamedFile) 
     if not is_only or not isinstance(entry, str):
         return ()
     longer = follow_moves(entry, [(file.path, file.detail)], summary.listed)
-    return _update(summary, f"--{_FILES}.{file.at}={longer}") if longer and longer.isprintable() else ()
+    return (
+        _update(summary, f"--{_FILES}.{file.at}={longer}")
+        if longer and longer.isprintable()
+        else ()
+    )
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
@@ -144,7 +169,9 @@ def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
         value = facts.read_value(summary.path)
         answers = find_answers(summary.skill, value)
         if not answers:
-            hint = advise("nothing blocks it any more; continue it", *_update(summary, "--status=in_progress"))
+            hint = advise(
+                "nothing blocks it any more; continue it", *_update(summary, "--status=in_progress")
+            )
         else:
             blocker, command = answers[0]
             what = "ask for the decision again; once it is made"
@@ -154,10 +181,14 @@ def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
         yield finding._replace(hint=hint)
 
 
-def _find_stale(facts: SkillFacts, status: str, which: str) -> Iterator[tuple[Finding, DocumentSummary]]:
+def _find_stale(
+    facts: SkillFacts, status: str, which: str
+) -> Iterator[tuple[Finding, DocumentSummary]]:
     limit, code = facts.limits[status], f"drift/stale-{status.replace('_', '-')}"
     for summary, days in facts.find_aged(status):
-        message = f"{summary.skill} is {status}, and was not updated for {days} days (limit: {limit})"
+        message = (
+            f"{summary.skill} is {status}, and was not updated for {days} days (limit: {limit})"
+        )
         cause = f"{which} were not updated for more than {limit} days"
         yield Finding(code, "warning", message, summary.path, "/updated_at", cause=cause), summary
 
@@ -170,13 +201,16 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
             message = f"it was complete {days} days ago, and {_describe_changes(changed)} since"
             what = "if the work continues, set --status=in_progress; else archive it"
             hint = advise(what, "checkpoint", "reset", summary.skill)
-            yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
+            yield Finding(
+                "drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint
+            )
 
 
 # files
 
 
-# fate -> level, what the message says of the file, what to do; the command after it removes the entry
+# fate -> level, what the message says of the file, what to do; the command after it removes the
+# entry
 _FATES: dict[str, tuple[Level, str, str]] = {
     "renamed": ("warning", "is now called {detail}, since {told}", "write the new name"),
     "deleted": ("warning", "was deleted in {told}", "remove the entry"),
@@ -207,8 +241,8 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 
 
 class _Missing(NamedTuple):
-    """Files of one entry that have the same fate. entry: its index. what: of a rename "old -> new", else
-    the files' detail.
+    """Files of one entry that have the same fate. entry: its index. what: of a rename "old -> new",
+    else the files' detail.
     """
 
     entry: int
@@ -217,12 +251,14 @@ class _Missing(NamedTuple):
     files: list[NamedFile]
 
 
-@check("drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe")
+@check(
+    "drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe"
+)
 def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that is missing.
 
-    The finding shows its new name, the tracked path that it is the end of, or the commit that deleted it, if git
-    knows. A note in a shallow clone.
+    The finding shows its new name, the tracked path that it is the end of, or the commit that
+    deleted it, if git knows. A note in a shallow clone.
     """
     for summary in facts.summaries:
         renamed = facts.find_renamed(summary)
@@ -244,7 +280,9 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
 
 
 def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
-    """Return the files that are not there, by entry and fate: an entry with braces can name many."""
+    """Return the files that are not there, by entry and fate: an entry with braces can name
+    many.
+    """
     groups: dict[tuple[int, str, str], list[NamedFile]] = {}
     for file in files:
         if file.state == "there":
@@ -257,14 +295,18 @@ def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
     return [_Missing(*key, group) for key, group in groups.items()]
 
 
-def _choose_remedy(missing: _Missing, summary: DocumentSummary, facts: SkillFacts) -> Sequence[Argument]:
+def _choose_remedy(
+    missing: _Missing, summary: DocumentSummary, facts: SkillFacts
+) -> Sequence[Argument]:
     """Return the command for files whose new name needs nobody to write it."""
     if missing.fate == "cut":
         return _UNSHALLOW
     if missing.fate == "uncommitted":  # staged as deleted, maybe
         return ("git", "restore", "--staged", "--worktree", "--", *_words(missing.files))
     if missing.fate == "longer":
-        return _write_longer(facts, summary, missing.files[0]) or _remove_file(summary, missing.entry)
+        return _write_longer(facts, summary, missing.files[0]) or _remove_file(
+            summary, missing.entry
+        )
     if missing.fate == "renamed":
         return _fix(summary, "drift/file-missing")
     return _remove_file(summary, missing.entry)
@@ -274,7 +316,9 @@ def _advise_renaming(missing: _Missing, summary: DocumentSummary, facts: SkillFa
     """Return what to do about a renamed file where no fix can write its new name."""
     listed = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
     if all(file.detail in listed for file in missing.files):
-        return advise("that is listed too; remove this entry", *_remove_file(summary, missing.entry))
+        return advise(
+            "that is listed too; remove this entry", *_remove_file(summary, missing.entry)
+        )
 
     new_name = missing.files[0].detail
     is_only = sum(file.at == missing.entry for file in facts.files[summary.path]) == 1
@@ -309,16 +353,22 @@ def _name_cause(missing: _Missing) -> str:
 
 @check("drift/file-uncommitted", "note", remedy="`git add` it, or remove the entry")
 def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
-    """A file in generated_files that is not committed, although the checkpoint is: other clones lack it."""
+    """A file in generated_files that is not committed, although the checkpoint is: other clones
+    lack it.
+    """
     for summary in facts.summaries:
         files = facts.untracked.get(summary.path, ())
         if files:
             named = join_some([shorten(file.path, 80) for file in files])
             verb = "is" if len(files) == 1 else "are"
-            message = f"{named} {verb} here but not in git, so another clone has the checkpoint without"
+            message = (
+                f"{named} {verb} here but not in git, so another clone has the checkpoint without"
+            )
             what = "remove the entry, or add what belongs to the work"
             hint = advise(what, "git", "add", "--", *_words(files))
-            yield Finding("drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint)
+            yield Finding(
+                "drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint
+            )
 
 
 @check("drift/file-changed", "note", remedy="read the file again")
@@ -343,17 +393,30 @@ def _where(files: Sequence[NamedFile]) -> str:
     return f"/context_primer/generated_files{f'/{files[0].at}' if len(files) == 1 else ''}"
 
 
-def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tuple[NamedFile, Change]]:
-    """The listed files that HEAD's line changed since the checkpoint was written, with the newest change."""
+def find_changed_files(
+    summary: DocumentSummary, facts: SkillFacts
+) -> list[tuple[NamedFile, Change]]:
+    """The listed files that HEAD's line changed since the checkpoint was written, with the newest
+    change.
+    """
     start, touched = facts.touched.get(summary.path, ("", {}))
     unchanged = facts.unchanged if touched else frozenset[tuple[str, str]]()
-    changed = {file.path: (file, step) for name, (file, step) in touched.items() if (start, name) not in unchanged}
+    changed = {
+        file.path: (file, step)
+        for name, (file, step) in touched.items()
+        if (start, name) not in unchanged
+    }
     return sorted(changed.values(), key=lambda one: one[0].at)
 
 
 def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
-    named = [f'{shorten(file.path, 80)} ({step.id[:9]} "{shorten(step.subject, 50)}")' for file, step in changed]
-    start = "a generated file changed" if len(named) == 1 else f"{len(named)} generated files changed"
+    named = [
+        f'{shorten(file.path, 80)} ({step.id[:9]} "{shorten(step.subject, 50)}")'
+        for file, step in changed
+    ]
+    start = (
+        "a generated file changed" if len(named) == 1 else f"{len(named)} generated files changed"
+    )
     return f"{start}: {join_some(named, 3)}"
 
 
@@ -389,7 +452,13 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
         return
     count = sum(count for _, count in notes)
     message = f"{count} next actions in {len(notes)} checkpoints name merged work"
-    yield Finding("drift/action-shipped", "note", message, REPOSITORY, hint=command("checkpoint", "status", "--merged"))
+    yield Finding(
+        "drift/action-shipped",
+        "note",
+        message,
+        REPOSITORY,
+        hint=command("checkpoint", "status", "--merged"),
+    )
 
 
 def _report_finished(
@@ -402,10 +471,20 @@ def _report_finished(
         hint = advise(what, "checkpoint", "done", summary.skill, "--next", _NEXT)
     message = f"next action {passage.position + 1} is finished: {told}"
     cause = "next actions are finished by merges"
-    return Finding("drift/action-shipped", "warning", message, summary.path, passage.where, hint=hint, cause=cause)
+    return Finding(
+        "drift/action-shipped",
+        "warning",
+        message,
+        summary.path,
+        passage.where,
+        hint=hint,
+        cause=cause,
+    )
 
 
-def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Sequence[Fact]]]") -> Finding:
+def _note_merged(
+    summary: DocumentSummary, named: "Sequence[tuple[Passage, Sequence[Fact]]]"
+) -> Finding:
     parts = list[str]()
     for passage, finished in named:
         works = [f"{fact.reference}{_STATES.get(fact.state, '')}" for fact in finished]
@@ -423,7 +502,9 @@ def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Seque
         commands[-1] = (*commands[-1], "--next", _NEXT)
     where = named[0][0].where if len(named) == 1 else "/next_actions"
     first, *others = commands
-    hint = join_hints(advise("if nothing is left to do", *first), *(command(*argv) for argv in others))
+    hint = join_hints(
+        advise("if nothing is left to do", *first), *(command(*argv) for argv in others)
+    )
     return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
 
 
@@ -433,9 +514,13 @@ def find_done_actions(facts: SkillFacts) -> Iterator[Finding]:
     return (finding for finding in find_invalid(facts) if finding.code == "drift/action-done")
 
 
-@check("drift/blocker-shipped", "note", remedy="`checkpoint unblock NAME` or `checkpoint decide NAME`")
+@check(
+    "drift/blocker-shipped", "note", remedy="`checkpoint unblock NAME` or `checkpoint decide NAME`"
+)
 def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
-    """An open blocker whose proposed resolution names merged or closed work, or an entry of depends_on that does."""
+    """An open blocker whose proposed resolution names merged or closed work, or an entry of
+    depends_on that does.
+    """
     for summary in facts.summaries if any(facts.work.values()) else ():
         known = facts.work.get(summary.path, {})
         for passage in summary.resolutions:
@@ -451,7 +536,9 @@ def _note_resolution(
     place = passage.where[1:].replace("/", ".")
     if place.startswith("depends_on"):
         message = f"what the work depends on names finished work: {told}"
-        hint = advise("if the work can continue, remove this entry", *_update(summary, f"--{place}-="))
+        hint = advise(
+            "if the work can continue, remove this entry", *_update(summary, f"--{place}-=")
+        )
     else:
         message = f"the blocker's proposed resolution names finished work: {told}"
         value = facts.read_value(summary.path)
@@ -466,7 +553,9 @@ def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
     """The clone is shallow, so merges may be missing."""
     if facts.has_references and facts.is_shallow:
         message = "this clone is shallow: merges before its first commit cannot be seen"
-        yield Finding("drift/history-partial", "note", message, hint=command(*_UNSHALLOW), cause=_SHALLOW)
+        yield Finding(
+            "drift/history-partial", "note", message, hint=command(*_UNSHALLOW), cause=_SHALLOW
+        )
 
 
 @check("drift/commit-unknown", "warning", remedy="correct the commit")
@@ -478,7 +567,9 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
             if kind is None:
                 continue
             level: Level = "warning"
-            right = fill_blank(advise_edit("write the intended commit", recorded.where, FILL), OWN, summary.skill)
+            right = fill_blank(
+                advise_edit("write the intended commit", recorded.where, FILL), OWN, summary.skill
+            )
             if kind == "elsewhere":
                 trouble, where = "not part of HEAD's history", "HEAD's history"
                 hint = join_hints("was it rebased, or is this another branch", right)
@@ -489,8 +580,20 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
                 trouble, where = "this repository has no such commit", "this repository"
                 hint = join_hints("was it rebased away, or mistyped", right)
             message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
-            cause = _SHALLOW if where == "this shallow clone" else f"recorded commits are not in {where}"
-            yield Finding("drift/commit-unknown", level, message, summary.path, recorded.where, hint=hint, cause=cause)
+            cause = (
+                _SHALLOW
+                if where == "this shallow clone"
+                else f"recorded commits are not in {where}"
+            )
+            yield Finding(
+                "drift/commit-unknown",
+                level,
+                message,
+                summary.path,
+                recorded.where,
+                hint=hint,
+                cause=cause,
+            )
 
 
 # housekeeping
@@ -504,7 +607,9 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
             message = f"{plural(summary.unreviewed, 'head')} set aside by a merge, not reviewed yet"
             what = "compare them with the current ones, then move them to history"
             hint = advise(what, "checkpoint", "rotate", summary.skill)
-            yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
+            yield Finding(
+                "content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint
+            )
 
 
 @check("content/rotation-due", "warning", remedy="`checkpoint rotate NAME`", fix="safe")
@@ -520,7 +625,9 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
         for where, length in summary.merged:
             message = f"{length} merged pull requests are listed; git log has them too"
-            yield Finding("content/rotation-due", "warning", message, summary.path, where, hint=hint)
+            yield Finding(
+                "content/rotation-due", "warning", message, summary.path, where, hint=hint
+            )
 
 
 @check("content/not-read", "note", remedy="`mv FILE NAME.checkpoint.json`")
@@ -532,7 +639,9 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
     if context.skill:
         return
     message = "it looks like a checkpoint but is not read: its name must end in .checkpoint.json (lower case)"
-    for path in (relative_path(path, context.place.top) for path in store.list_misnamed(context.place)):
+    for path in (
+        relative_path(path, context.place.top) for path in store.list_misnamed(context.place)
+    ):
         hint = advise("rename it, or move it elsewhere", "mv", "-n", path, layout.right_name(path))
         yield Finding("content/not-read", "note", message, path, hint=hint)
 
@@ -543,7 +652,9 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
 @check("merge/unresolved", "error", remedy="`checkpoint resolve`")
 def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
     """Conflict markers, unmerged files, or an unfinished git operation."""
-    unmerged = dict.fromkeys(facts.unmerged, "a merge left this file unresolved: the index has both sides")
+    unmerged = dict.fromkeys(
+        facts.unmerged, "a merge left this file unresolved: the index has both sides"
+    )
     marked = [one for one in facts.summaries if one.has_finding("json/conflict-markers")]
     told = {one.path for one in marked if _is_covered(facts, one, "json/conflict-markers")}
     resolved = "conflict markers were left in the file, but git considers it resolved"

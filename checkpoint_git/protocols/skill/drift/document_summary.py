@@ -1,4 +1,6 @@
-"""What the doctor keeps of a checkpoint: a slim value in place of the document, so that ten thousand fit."""
+"""What the doctor keeps of a checkpoint: a slim value in place of the document, so that ten
+thousand fit.
+"""
 
 import re
 import sys
@@ -35,13 +37,14 @@ class Recorded(NamedTuple):
 
 
 class DocumentSummary(NamedTuple):
-    """One checkpoint file, as far as the checks look at it. path: relative to the repository, "/" between its parts.
-    status, updated_at and created_at (seconds since 1970), project_dir: None where they are missing or something else.
-    size: bytes. findings: of validate. listed: the entries of generated_files, "" for one that is not text.
-    actions: next_actions that name references; resolutions: the same of open blockers and depends_on. actions_count: of
-    all next actions. created_at: else updated_at. unreviewed: how
-    many narratives a merge set aside. merged: (where, length) of the lists of merged pull requests that are too long
-    and that `checkpoint rotate` would shorten. rotates: it would move anything at all; what is unreviewed does not
+    """One checkpoint file, as far as the checks look at it. path: relative to the repository, "/"
+    between its parts. status, updated_at and created_at (seconds since 1970), project_dir: None
+    where they are missing or something else. size: bytes. findings: of validate. listed: the
+    entries of generated_files, "" for one that is not text. actions: next_actions that name
+    references; resolutions: the same of open blockers and depends_on. actions_count: of all next
+    actions. created_at: else updated_at. unreviewed: how many narratives a merge set aside. merged:
+    (where, length) of the lists of merged pull requests that are too long and that `checkpoint
+    rotate` would shorten. rotates: it would move anything at all; what is unreviewed does not
     count.
     """
 
@@ -79,7 +82,10 @@ def summarize_document(document: Document) -> DocumentSummary:
     long_lists = _find_long_lists(value)
     due = set[str]()
     if long_lists or document.size > MAX_SIZE:
-        from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
+        # few checkpoints are that long
+        from checkpoint_git.protocols.skill.rotation import (
+            plan_rotation,
+        )
 
         due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
     updated = read_instant(value.get("updated_at"))
@@ -96,7 +102,9 @@ def summarize_document(document: Document) -> DocumentSummary:
         actions=_find_actions(actions),
         resolutions=_find_resolutions(value),
         recorded=_find_recorded(value, document.text or ""),
-        unreviewed=sum(not views.is_reviewed(entry) for entry in views.read_list(value, "superseded")),
+        unreviewed=sum(
+            not views.is_reviewed(entry) for entry in views.read_list(value, "superseded")
+        ),
         merged=tuple((where, length) for where, length in long_lists if where in due),
         rotates=bool(due),
         created_at=merged_work.find_start(value),
@@ -130,17 +138,21 @@ def _find_resolutions(value: dict[str, Any]) -> tuple[Passage, ...]:
 
 
 def _find_recorded(value: dict[str, Any], text: str) -> tuple[Recorded, ...]:
-    """Return the commit ids of a document. text: of its file; where no key can name one, the value is not walked."""
+    """Return the commit ids of a document. text: of its file; where no key can name one, the value
+    is not walked.
+    """
     if any(word in text and re.search(word + _KEY_END, text) for word in _KEY_WORDS):
         return tuple(find_recorded_commits(value))
     return ()
 
 
 def _share(text: Any) -> str | None:
-    return sys.intern(text) if type(text) is str else None  # one object for a text that many checkpoints share
+    # one object for a text that many checkpoints share
+    return sys.intern(text) if type(text) is str else None
 
 
-# In every spelling of a reference a digit is behind one of these: most texts name none, and that is soon seen.
+# In every spelling of a reference a digit is behind one of these: most texts name none, and that is
+# soon seen.
 _MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)s?[ #!-]*\d", re.IGNORECASE)
 
 
@@ -168,18 +180,21 @@ def _find_actions(actions: Iterable[Any]) -> tuple[Passage, ...]:
 # Seldom needed, so texts: `re` compiles and keeps them when they are first used.
 _COMMIT_ID = r"[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64}"
 _COMMIT_KEY = r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)"
-# An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
+# An open branch's head never becomes part of history where pull requests are squashed; the others
+# name no commits.
 _OTHER_KEY = r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
 _MAX_DEPTH = 50
-# Such a key ends like this in the file's text; a document without any need not be walked. A pattern that begins with
-# plain letters is found ten times as fast as one that may begin with several.
+# Such a key ends like this in the file's text; a document without any need not be walked. A pattern
+# that begins with plain letters is found ten times as fast as one that may begin with several.
 _KEY_WORDS = ("sha", "Sha", "SHA", "commit", "Commit")
 _KEY_END = r'(?:\+?"|_id|_hash|Id|Hash)'
 _HUMP = r"(?<=[a-z0-9])(?=[A-Z])"
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:
-    """Every commit id, by its field's name in any style: sha, commit, deploy_sha, mergeCommit, headSHA."""
+    """Every commit id, by its field's name in any style: sha, commit, deploy_sha, mergeCommit,
+    headSHA.
+    """
     found: list[Recorded] = []
     waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
     while waiting:
@@ -189,7 +204,10 @@ def find_recorded_commits(value: Any) -> list[Recorded]:
             if re.fullmatch(_COMMIT_ID, item) and _names_commit(key):
                 found.append(Recorded(where, key, item))
         elif isinstance(item, dict):
-            children = [(join_pointer(where, name), name.rstrip("+"), member) for name, member in item.items()]
+            children = [
+                (join_pointer(where, name), name.rstrip("+"), member)
+                for name, member in item.items()
+            ]
         elif isinstance(item, list):
             children = [(f"{where}/{at}", key, member) for at, member in enumerate(item)]
         if depth < _MAX_DEPTH:
@@ -205,10 +223,14 @@ def _names_commit(key: str) -> bool:
 _PACE = 100  # checkpoints between two updates of the progress line
 
 
-def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda what: None) -> list[DocumentSummary]:
-    """Return the summary of every checkpoint, or of one skill's, and hold no document longer than it takes to read it.
+def read_summaries(
+    place: Place, now: int, skill: str = "", tell: Tell = lambda what: None
+) -> list[DocumentSummary]:
+    """Return the summary of every checkpoint, or of one skill's, and hold no document longer than
+    it takes to read it.
 
-    now: seconds since 1970. tell: called with how many were read. Raises CheckpointError if the skill has none.
+    now: seconds since 1970. tell: called with how many were read. Raises CheckpointError if the
+    skill has none.
     """
     if skill:
         return [summarize_document(store.read_document(place, skill, now))]

@@ -1,4 +1,6 @@
-"""What the checks of skill checkpoints look at: the checkpoints in short, their files, and git's history."""
+"""What the checks of skill checkpoints look at: the checkpoints in short, their files, and git's
+history.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +21,11 @@ from checkpoint_git.protocols.check import Context, fact
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.drift.document_summary import DocumentSummary, read_summaries, summarize_document
+from checkpoint_git.protocols.skill.drift.document_summary import (
+    DocumentSummary,
+    read_summaries,
+    summarize_document,
+)
 from checkpoint_git.protocols.skill.drift.generated_files import (
     choose_reading,
     find_readings,
@@ -34,9 +40,10 @@ _MOST_ASKED = 1_000  # paths on one command line
 
 
 class NamedFile(NamedTuple):
-    """One entry of generated_files, or one path of an entry that names several. at: the entry's index. path: as far as
-    we understood it. state: "there", "missing" or "outside" the repository. names: what git may call it. fate, detail,
-    told: why it is missing, see git.paths.Fate; "" outside git.
+    """One entry of generated_files, or one path of an entry that names several. at: the entry's
+    index. path: as far as we understood it. state: "there", "missing" or "outside" the repository.
+    names: what git may call it. fate, detail, told: why it is missing, see git.paths.Fate; ""
+    outside git.
     """
 
     at: int
@@ -57,7 +64,8 @@ class SkillFacts:
     @cached_property
     def summaries(self) -> Sequence[DocumentSummary]:
         place, skill = self.context.place, self.context.skill
-        is_there = skill or os.path.lexists(place.directory)  # else there is only what another protocol has
+        # else there is only what another protocol has
+        is_there = skill or os.path.lexists(place.directory)
         return read_summaries(place, self.context.now, skill, self.context.tell) if is_there else []
 
     @cached_property
@@ -65,7 +73,9 @@ class SkillFacts:
         return frozenset(one.path for one in self.summaries)
 
     def read_text(self, path: str) -> str | None:
-        """A checkpoint's text as JSON that can be parsed; None for any other path, and where it changed meanwhile."""
+        """A checkpoint's text as JSON that can be parsed; None for any other path, and where it
+        changed meanwhile.
+        """
         place, skill = self.context.place, layout.find_skill(os.path.basename(path))
         try:  # a name that cannot be a skill's is an error of its own
             is_own = bool(skill) and layout.relative_checkpoint_path(place, skill) == path
@@ -86,7 +96,9 @@ class SkillFacts:
         return {**STALE_DAYS, **self.context.limits}
 
     def find_aged(self, status: str) -> Iterator[tuple[DocumentSummary, int]]:
-        """(summary, days since it was written) of what has a status for longer than that should last."""
+        """(summary, days since it was written) of what has a status for longer than that should
+        last.
+        """
         limit = self.limits[status]
         for summary in self.summaries:
             age = self.context.now - summary.updated_at if summary.updated_at is not None else 0
@@ -95,44 +107,73 @@ class SkillFacts:
 
     @fact("the project folders", frozenset(), needs_git=False)
     def absent_dirs(self) -> frozenset[str]:
-        named = {one.project_dir for one in self.summaries if one.project_dir and one.project_dir.strip()}
+        named = {
+            one.project_dir for one in self.summaries if one.project_dir and one.project_dir.strip()
+        }
         named.discard(layout.HERE)
-        return frozenset(path for path in named if "\0" in path or not os.path.isabs(path) or not os.path.isdir(path))
+        return frozenset(
+            path
+            for path in named
+            if "\0" in path or not os.path.isabs(path) or not os.path.isdir(path)
+        )
 
     @fact("the generated files", {}, needs_git=False)
     def files(self) -> Mapping[str, Sequence[NamedFile]]:
         place = self.context.place
         lookup = paths.Lookup(place.root, place.top)
-        files = {one.path: list(_read_listed(one, place.root, lookup)) for one in self.summaries if one.listed}
+        files = {
+            one.path: list(_read_listed(one, place.root, lookup))
+            for one in self.summaries
+            if one.listed
+        }
         every = [file for listed in files.values() for file in listed]
         missing = {name for file in every if file.state == "missing" for name in file.names}
-        fates = paths.read_fates(place.top, sorted(missing), self._find_start()) if place.git_dir and missing else {}
-        return {path: [_with_fate(file, fates, place) for file in listed] for path, listed in files.items()}
+        fates = (
+            paths.read_fates(place.top, sorted(missing), self._find_start())
+            if place.git_dir and missing
+            else {}
+        )
+        return {
+            path: [_with_fate(file, fates, place) for file in listed]
+            for path, listed in files.items()
+        }
 
     def _find_start(self) -> int:
-        """Return when the oldest checkpoint began, in seconds since 1970: what it lists was there around that time."""
+        """Return when the oldest checkpoint began, in seconds since 1970: what it lists was there
+        around that time.
+        """
         begun = [summary.created_at or 0 for summary in self.summaries if summary.listed]
         return max(0, min(begun, default=0) - GRACE)
 
     def find_renamed(self, summary: DocumentSummary) -> dict[int, tuple[str, str]]:
-        """Index of generated_files -> (entry, it with the new names of its files, "" if it cannot name them)."""
+        """Index of generated_files -> (entry, it with the new names of its files, "" if it cannot
+        name them).
+        """
         by_entry = dict[int, list[tuple[str, str]]]()
         for file in self.files.get(summary.path, ()):
             new = file.detail if file.state == "missing" and file.fate == "renamed" else file.path
             by_entry.setdefault(file.at, []).append((file.path, new))
         listed = summary.listed
         others = {*listed, *(entry.split(" ", 1)[0] for entry in listed)}
-        changed = [(at, moves) for at, moves in by_entry.items() if any(old != new for old, new in moves)]
+        changed = [
+            (at, moves) for at, moves in by_entry.items() if any(old != new for old, new in moves)
+        ]
         return {at: (listed[at], follow_moves(listed[at], moves, others)) for at, moves in changed}
 
     @fact("the files that git does not have", {})
     def untracked(self) -> Mapping[str, Sequence[NamedFile]]:
         """Of checkpoints that are committed as they are here: what only this work tree has."""
         top, env = self.context.place.top, clean_env(self.context.env)
-        there = {path: [file for file in files if file.state == "there"] for path, files in self.files.items()}
+        there = {
+            path: [file for file in files if file.state == "there"]
+            for path, files in self.files.items()
+        }
         names = {name for files in there.values() for file in files for name in file.names}
         found = worktree.read_uncommitted(top, names, env) if names else set[str]()
-        only_here = {path: [one for one in files if not found.isdisjoint(one.names)] for path, files in there.items()}
+        only_here = {
+            path: [one for one in files if not found.isdisjoint(one.names)]
+            for path, files in there.items()
+        }
         listing = {path: files for path, files in only_here.items() if files}
         in_work = worktree.read_changed(top, list(listing)[:_MOST_ASKED], env)
         return {path: files for path, files in listing.items() if path not in in_work}
@@ -140,7 +181,9 @@ class SkillFacts:
     @fact("the index", ())
     def not_in_git(self) -> Sequence[Finding]:
         place = self.context.place
-        found = store.find_untracked(place, [one.path for one in self.summaries][:_MOST_ASKED], self.context.env)
+        found = store.find_untracked(
+            place, [one.path for one in self.summaries][:_MOST_ASKED], self.context.env
+        )
         if found and not has_commits(place.top):  # there nothing is tracked yet
             found = [finding for finding in found if finding.code == "git/ignored"]
         return found
@@ -157,10 +200,11 @@ class SkillFacts:
 
     @cached_property
     def touched(self) -> Mapping[str, tuple[str, Mapping[str, tuple[NamedFile, history.Change]]]]:
-        """By checkpoint: the step that brought it in as it is ("" for none), and by git's names the listed files, each
-        with the newest step that touched it. What came after that first step counts, but not the step itself. Of what
-        came before it, and while the checkpoint is not committed, only what is clearly later than updated_at: a session
-        commits its files around the time it writes.
+        """By checkpoint: the step that brought it in as it is ("" for none), and by git's names the
+        listed files, each with the newest step that touched it. What came after that first step
+        counts, but not the step itself. Of what came before it, and while the checkpoint is not
+        committed, only what is clearly later than updated_at: a session commits its files around
+        the time it writes.
         """
         indexes = self._index_steps()
         if not indexes.keys() - self.paths:  # checkpoints change with every session
@@ -183,7 +227,9 @@ class SkillFacts:
         return indexes
 
     def _find_own_step(self, summary: DocumentSummary, indexes: Mapping[str, Sequence[int]]) -> int:
-        """Return the index of the step that brought in a checkpoint as it is, -1 while that is not committed."""
+        """Return the index of the step that brought in a checkpoint as it is, -1 while that is not
+        committed.
+        """
         own = indexes.get(summary.path, [-1])[0]
         is_committed = own >= 0 and self.steps[own].when >= (summary.updated_at or 0)
         return own if is_committed else -1
@@ -198,7 +244,9 @@ class SkillFacts:
         written = summary.updated_at or 0
         touched: dict[str, tuple[NamedFile, history.Change]] = {}
         for file in self.files.get(summary.path, ()):
-            names = [name for name in file.names if file.state == "there" and name not in self.paths]
+            names = [
+                name for name in file.names if file.state == "there" and name not in self.paths
+            ]
             for name in names:
                 for index in indexes.get(name, ()):
                     step = self.steps[index]
@@ -210,7 +258,9 @@ class SkillFacts:
 
     @fact("the content of the generated files", frozenset())
     def unchanged(self) -> frozenset[tuple[str, str]]:
-        """Of what is touched, by the checkpoint's own step: what has the content that it had then, under any name."""
+        """Of what is touched, by the checkpoint's own step: what has the content that it had then,
+        under any name.
+        """
         asked = {(start, name) for start, files in self.touched.values() if start for name in files}
         return history.read_unchanged(self.context.place.top, sorted(asked))
 
@@ -229,7 +279,9 @@ class SkillFacts:
 
     @fact("the recorded commits", {})
     def foreign_commits(self) -> Mapping[str, str]:
-        """Recorded commit id -> "unknown" to the repository, or "elsewhere" than in HEAD's history."""
+        """Recorded commit id -> "unknown" to the repository, or "elsewhere" than in HEAD's
+        history.
+        """
         ids = {recorded.id for one in self.summaries for recorded in one.recorded}
         return history.read_strangers(self.context.place.top, sorted(ids))
 
@@ -250,7 +302,9 @@ class SkillFacts:
         return read_operation(self.context.place.git_dir or "")
 
 
-def make_facts(place: Place, documents: Sequence[Document], now: int, env: Mapping[str, str]) -> SkillFacts:
+def make_facts(
+    place: Place, documents: Sequence[Document], now: int, env: Mapping[str, str]
+) -> SkillFacts:
     """Facts as if these documents were all the checkpoints of the place."""
     facts = Context(place, now, env).facts(SkillFacts)
     facts.summaries = [summarize_document(document) for document in documents]
@@ -285,6 +339,7 @@ def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -
         return file._replace(state="there")
     best = next((fate for fate in known if fate.kind != "unknown"), known[0])
     base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
-    detail = best.detail if file.path.startswith(base) else best.detail.removeprefix(base)  # as the entry names files
+    # as the entry names files
+    detail = best.detail if file.path.startswith(base) else best.detail.removeprefix(base)
     slash = "/" if best.kind == "renamed" and file.path.endswith("/") and detail[-1:] != "/" else ""
     return file._replace(fate=best.kind, detail=detail + slash, told=best.told)

@@ -1,9 +1,12 @@
-"""What an entry of generated_files names: paths with notes behind them, several, patterns, or just prose. Pure."""
+"""What an entry of generated_files names: paths with notes behind them, several, patterns, or just
+prose. Pure.
+"""
 
 import re
 from collections.abc import Callable, Collection, Sequence
 
-# Blanks are looked at from their first one only: a thousand of them would else be gone through a thousand times.
+# Blanks are looked at from their first one only: a thousand of them would else be gone through a
+# thousand times.
 _BLANKS = r"(?<!\s)\s+"
 _NOTE = r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"
 _NOTES = re.compile(_BLANKS + _NOTE + r"(?:\s+" + _NOTE + r")*\s*$")
@@ -16,7 +19,8 @@ _PLAIN_WORD = re.compile(r"[\w./&+-]+")
 _MOST_WORDS = 5
 _BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _PLACE = re.compile(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)$")  # a line in the file
-_GONE = re.compile(  # "(deleted)", "[removed in #12]", "- local only"; "(removed dead code)" is not such a note
+# "(deleted)", "[removed in #12]", "- local only"; "(removed dead code)" is not such a note
+_GONE = re.compile(
     r"(?:[(\[]|[:,;]\s|(?<!\s)\s+(?:[\u2014\u2013]|--?)\s)(?:now |since |was )?(?:"
     r"(?:deleted|removed|retired)(?:[)\].:,;]|$|\s+(?:in|by|with|at|on|since|after)\b)|"
     r"(?:git-?ignored|local only|untracked|not (?:committed|tracked|in git))(?=[)\].:,;]|$))|^~~",
@@ -24,15 +28,17 @@ _GONE = re.compile(  # "(deleted)", "[removed in #12]", "- local only"; "(remove
 )
 _LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()\s]+)\)")  # of Markdown
 _MOVED = re.compile(r"(?:->|=>|\u2192|\b(?:moved|renamed) to|\bnow)\s+`?([^\s()\[\]`,;]+)")
-_NO_FILE = re.compile(r"n/?a\.?|none|-+|tbd|[a-z][\w+.-]*://.*", re.IGNORECASE)  # nothing, or an address
+# nothing, or an address
+_NO_FILE = re.compile(r"n/?a\.?|none|-+|tbd|[a-z][\w+.-]*://.*", re.IGNORECASE)
 _MAX_EXPANDED = 64
 _MAX_ENTRY = 1_000  # characters
 
 
 def find_readings(entry: str) -> list[list[str]]:
-    """The ways to read an entry, the most literal first: in each, all paths must be there for it to be right. "src/x.ts
-    (new)" may be a file of just that name, else it is src/x.ts. No readings: the entry names no path. One that is said
-    to be gone is read as it is, and with its blank nobody misses it.
+    """The ways to read an entry, the most literal first: in each, all paths must be there for it to
+    be right. "src/x.ts (new)" may be a file of just that name, else it is src/x.ts. No readings:
+    the entry names no path. One that is said to be gone is read as it is, and with its blank nobody
+    misses it.
     """
     entry = entry.strip()
     if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or _NO_FILE.fullmatch(entry):
@@ -40,33 +46,55 @@ def find_readings(entry: str) -> list[list[str]]:
     if _GONE.search(entry):
         return [[entry]] if entry[0] != "~" else []
     bare = _LINK.sub(r"\1", _PLACE.sub("", _NOTES.sub("", entry).replace("`", "")), count=1)
-    readings = [[entry], [bare], _split_joints(bare), _cut_comment(bare), _first_word(bare), _MOVED.findall(entry)[-1:]]
+    readings = [
+        [entry],
+        [bare],
+        _split_joints(bare),
+        _cut_comment(bare),
+        _first_word(bare),
+        _MOVED.findall(entry)[-1:],
+    ]
     readings += [[bare.replace("\\", "/")]] if "\\" in bare else []
     if not bare.isascii():
         from unicodedata import normalize
 
-        readings += [[normalize(form, bare)] for form in ("NFC", "NFD")]  # macOS writes names in its own way
-    readings = [[path for part in reading for path in expand_braces(part)] for reading in readings if reading]
+        # macOS writes names in its own way
+        readings += [[normalize(form, bare)] for form in ("NFC", "NFD")]
+    readings = [
+        [path for part in reading for path in expand_braces(part)]
+        for reading in readings
+        if reading
+    ]
     return [reading for at, reading in enumerate(readings) if reading not in readings[:at]]
 
 
 def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -> list[str]:
-    """The reading whose paths are all there; else the one to complain about, [] if the entry was prose."""
+    """The reading whose paths are all there; else the one to complain about, [] if the entry was
+    prose.
+    """
     for reading in readings:
         if all(is_there(path) for path in reading):
             return reading
-    spaced = next((reading for reading in readings if len(reading) == 1 and _is_spaced_path(reading[0])), None)
+    spaced = next(
+        (reading for reading in readings if len(reading) == 1 and _is_spaced_path(reading[0])), None
+    )
     if spaced is not None:
         return spaced
     likely = [reading for reading in readings if all(is_path_like(path) for path in reading)]
     return min(
-        likely, key=lambda reading: any(_PLACE.search(path) or {*"`\\"} & {*path} for path in reading), default=[]
+        likely,
+        key=lambda reading: any(_PLACE.search(path) or {*"`\\"} & {*path} for path in reading),
+        default=[],
     )
 
 
 def is_path_like(path: str) -> bool:
-    """Return whether a text would be a path to anybody: no spaces, and a slash or an ending in it."""
-    return bool(_LOOKS_LIKE_PATH.match(path)) and ("/" in path or bool(_HAS_ENDING.search(path)) or path[:1] == ".")
+    """Return whether a text would be a path to anybody: no spaces, and a slash or an ending in
+    it.
+    """
+    return bool(_LOOKS_LIKE_PATH.match(path)) and (
+        "/" in path or bool(_HAS_ENDING.search(path)) or path[:1] == "."
+    )
 
 
 def _is_spaced_path(text: str) -> bool:
@@ -74,7 +102,11 @@ def _is_spaced_path(text: str) -> bool:
     words = text.split(" ")
     if not 1 < len(words) <= _MOST_WORDS or not all(_PLAIN_WORD.fullmatch(word) for word in words):
         return False
-    return "/" in words[0] and not _HAS_ENDING.search(words[0]) and bool(_NAMED_ENDING.search(words[-1]))
+    return (
+        "/" in words[0]
+        and not _HAS_ENDING.search(words[0])
+        and bool(_NAMED_ENDING.search(words[-1]))
+    )
 
 
 def expand_braces(path: str) -> list[str]:
@@ -86,14 +118,19 @@ def expand_braces(path: str) -> list[str]:
         if braces is None:
             expanded.append(one)
             continue
-        waiting += [one[: braces.start()] + part.strip() + one[braces.end() :] for part in braces[1].split(",")][::-1]
+        waiting += [
+            one[: braces.start()] + part.strip() + one[braces.end() :]
+            for part in braces[1].split(",")
+        ][::-1]
         if len(expanded) + len(waiting) > _MAX_EXPANDED:
             return [path]
     return expanded
 
 
 def find_move(old: str, new: str) -> tuple[str, str]:
-    """The folders that differ, where the rest of the path is the same: ("lib/", "src/lib/"); else the paths."""
+    """The folders that differ, where the rest of the path is the same: ("lib/", "src/lib/"); else
+    the paths.
+    """
     before, after = old.split("/"), new.split("/")
     if before[-1] != after[-1]:
         return old, new
@@ -125,12 +162,16 @@ def follow_moves(entry: str, moves: Sequence[tuple[str, str]], others: Collectio
 
 
 def _has_new_sign(old: str, new: str) -> bool:
-    """Return whether the new name has a sign that means something in an entry, and the old one had not."""
+    """Return whether the new name has a sign that means something in an entry, and the old one had
+    not.
+    """
     return any(sign in new and sign not in old for sign in "{},;*?[")
 
 
 def _replace_folder(entry: str, before: str, after: str) -> str:
-    """Return the entry with another folder in front, "" where that folder is not named once, in front."""
+    """Return the entry with another folder in front, "" where that folder is not named once, in
+    front.
+    """
     if not entry.startswith(before) or (before and entry.count(before) != 1):
         return ""
     return after + entry.removeprefix(before)
@@ -138,8 +179,13 @@ def _replace_folder(entry: str, before: str, after: str) -> str:
 
 def _split_joints(bare: str) -> list[str]:
     # such as "a.ts + b.ts (new)"; not where a part is not a path
-    hidden = _BRACES.sub(lambda match: match[0].replace(",", "\0"), bare)  # commas inside braces separate no paths
-    parts = [_NOTES.sub("", part.strip()).replace("\0", ",") for part in _JOINTS.split(hidden) if part.strip()]
+    # commas inside braces separate no paths
+    hidden = _BRACES.sub(lambda match: match[0].replace(",", "\0"), bare)
+    parts = [
+        _NOTES.sub("", part.strip()).replace("\0", ",")
+        for part in _JOINTS.split(hidden)
+        if part.strip()
+    ]
     return parts if len(parts) > 1 and all(is_path_like(part) for part in parts) else []
 
 

@@ -1,4 +1,6 @@
-"""What git's history says of the references in a checkpoint, and which next actions that finishes."""
+"""What git's history says of the references in a checkpoint, and which next actions that
+finishes.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,7 +34,9 @@ def is_finished(action: Any, known: Known) -> bool:
 
 def are_merged(goals: Sequence[str], known: Known) -> bool:
     """Return whether there are goals, and all are merged for sure and still in HEAD."""
-    return bool(goals) and all(goal in known and known[goal].state == "merged" and known[goal].sure for goal in goals)
+    return bool(goals) and all(
+        goal in known and known[goal].state == "merged" and known[goal].sure for goal in goals
+    )
 
 
 def find_action_facts(action: Any, known: Known) -> Facts:
@@ -49,11 +53,17 @@ def find_finished(references: Iterable[str], known: Known) -> list["Fact"]:
 
 
 def find_text_facts(text: str, known: Known) -> Facts:
-    return tuple(known[reference] for reference in find_named(text) if reference in known) if known else ()
+    return (
+        tuple(known[reference] for reference in find_named(text) if reference in known)
+        if known
+        else ()
+    )
 
 
 def describe_fact(fact: "Fact", now: int | None) -> str:
-    """Return the sentence, such as: #12 was merged 3 days ago (1a2b3c4). now: None for a date in place of an age."""
+    """Return the sentence, such as: #12 was merged 3 days ago (1a2b3c4). now: None for a date in
+    place of an age.
+    """
     commit, name = fact.commit[:7], fact.reference
     if fact.state == "named":
         last = f"last {commit}" if fact.commits > 1 else commit
@@ -95,13 +105,16 @@ def facts_data(facts: Iterable["Fact"]) -> list[dict[str, Any]]:
 
 
 def find_start(value: dict[str, Any]) -> int | None:
-    """Return when a checkpoint began, in seconds since 1970: what happened before says nothing about it."""
+    """Return when a checkpoint began, in seconds since 1970: what happened before says nothing
+    about it.
+    """
     instant = read_instant(value.get("created_at")) or read_instant(value.get("updated_at"))
     return instant[0] if instant else None
 
 
 def read_work(place: Place, documents: Sequence[Document], now: int) -> tuple[Work, list[Finding]]:
-    """Return what the history says of all references, and the finding that says why it could not be asked.
+    """Return what the history says of all references, and the finding that says why it could not be
+    asked.
 
     Without a reference git is not asked.
     """
@@ -123,10 +136,14 @@ def read_work(place: Place, documents: Sequence[Document], now: int) -> tuple[Wo
 
 
 def look_up(work_tree: str, asked: Mapping[str, tuple[int, Iterable[str]]], now: int) -> Work:
-    """Return the facts by path. asked: path -> (when the checkpoint began, its references). Raises CheckpointError."""
+    """Return the facts by path. asked: path -> (when the checkpoint began, its references). Raises
+    CheckpointError.
+    """
     from checkpoint_git.git.history.reference_facts import read_facts
 
-    questions = {(reference, start) for start, references in asked.values() for reference in references}
+    questions = {
+        (reference, start) for start, references in asked.values() for reference in references
+    }
     facts = read_facts(work_tree, questions, now)
     work = dict[str, Known]()
     for path, (start, references) in asked.items():
@@ -142,9 +159,11 @@ def _find_all(value: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([*named, *goals]))
 
 
-def read_reverted(place: Place, document: Document, now: int) -> tuple[Mapping[str, str], list[Finding]]:
-    """Return which of the pull requests that a checkpoint lists as merged were reverted since, and why, and a finding
-    that says why that is not known.
+def read_reverted(
+    place: Place, document: Document, now: int
+) -> tuple[Mapping[str, str], list[Finding]]:
+    """Return which of the pull requests that a checkpoint lists as merged were reverted since, and
+    why, and a finding that says why that is not known.
     """
     from checkpoint_git.protocols.skill.rotation import find_merged
 
@@ -158,4 +177,6 @@ def read_reverted(place: Place, document: Document, now: int) -> tuple[Mapping[s
         message = f"the history could not be searched for reverts: {error.message}"
         return {}, [Finding("rotate/no-history", "note", message, document.path, hint=error.hint)]
     reverted = [fact for fact in known.values() if fact.state == "reverted"]
-    return {fact.reference: f"{fact.commit[:7]}, {write_instant(fact.at)[:10]}" for fact in reverted}, []
+    return {
+        fact.reference: f"{fact.commit[:7]}, {write_instant(fact.at)[:10]}" for fact in reverted
+    }, []

@@ -1,4 +1,6 @@
-"""How a checkpoint starts, and what a write does besides its edits: stamp, finish an action, keep rows. Pure."""
+"""How a checkpoint starts, and what a write does besides its edits: stamp, finish an action, keep
+rows. Pure.
+"""
 
 from typing import Any
 
@@ -20,7 +22,8 @@ from checkpoint_git.protocols.skill.views import find_done_actions, read_list, r
 
 KEPT_DONE = 10
 FIRST_ACTION = (
-    "Say what this work is: set project, phase, step and progress_summary, and list its steps in progress_table"
+    "Say what this work is: set project, phase, step and progress_summary,"
+    " and list its steps in progress_table"
 )
 FIRST_STEP = "start"
 
@@ -47,7 +50,9 @@ def scaffold(skill: str, project: str, now: int) -> dict[str, Any]:
 
 
 def remove_first_action(value: dict[str, Any]) -> int | None:
-    """Remove the placeholder of scaffold where there is a real action; return where it was, None for no change."""
+    """Remove the placeholder of scaffold where there is a real action; return where it was, None
+    for no change.
+    """
     actions = read_list(value, "next_actions")
     if len(actions) < 2 or FIRST_ACTION not in actions:
         return None
@@ -57,12 +62,18 @@ def remove_first_action(value: dict[str, Any]) -> int | None:
 
 
 def add_step_row(value: dict[str, Any], previous: Any) -> None:
-    """Add the row of the current step to progress_table, where work is in progress and the rows are steps.
+    """Add the row of the current step to progress_table, where work is in progress and the rows are
+    steps.
 
-    previous: the step before. A table in which that has no row was planned in other terms, and stays as it is.
+    previous: the step before. A table in which that has no row was planned in other terms, and
+    stays as it is.
     """
     rows, step = value.setdefault("progress_table", []), value.get("step")
-    if not isinstance(rows, list) or not isinstance(step, str) or value.get("status") != "in_progress":
+    if (
+        not isinstance(rows, list)
+        or not isinstance(step, str)
+        or value.get("status") != "in_progress"
+    ):
         return
     is_missing = bool(step.strip()) and not _has_row(value, step)
     if is_missing and (not rows or _has_row(value, str(previous))):
@@ -71,7 +82,9 @@ def add_step_row(value: dict[str, Any], previous: Any) -> None:
 
 
 def _has_row(value: dict[str, Any], step: str) -> bool:
-    """Return whether progress_table has a row for a step: sprint-2 is the row of sprint-2-review, too."""
+    """Return whether progress_table has a row for a step: sprint-2 is the row of sprint-2-review,
+    too.
+    """
     ids = [str(row.get("id")) for row in read_objects(value, "progress_table")]
     return any(step == name or step.startswith(f"{name}-") for name in ids)
 
@@ -95,7 +108,9 @@ def complete_step_row(value: dict[str, Any]) -> None:
 
 
 def has_goals(value: dict[str, Any]) -> bool:
-    return any(isinstance(action, dict) and FIELD in action for action in read_list(value, "next_actions"))
+    return any(
+        isinstance(action, dict) and FIELD in action for action in read_list(value, "next_actions")
+    )
 
 
 def raise_version(value: dict[str, Any]) -> None:
@@ -106,7 +121,8 @@ def raise_version(value: dict[str, Any]) -> None:
 def mark_repeated(value: dict[str, Any], places: list[str], now: int) -> None:
     """Give each new next action that was finished before the time at which it was added again.
 
-    places: JSON Pointers of what was written. Without that time an action that recently_done has too counts as done.
+    places: JSON Pointers of what was written. Without that time an action that recently_done has
+    too counts as done.
     """
     for index in find_done_actions(value):
         if f"/next_actions/{index}" not in places:
@@ -119,11 +135,17 @@ def mark_repeated(value: dict[str, Any], places: list[str], now: int) -> None:
 def describe_goals(action: Any) -> str:
     """Return what a new action with done_when_merged waits for, "" for another."""
     goals = action.get(FIELD) if isinstance(action, dict) else None
-    return f"it is skipped once {' and '.join(goals)} {'is' if len(goals) == 1 else 'are'} merged" if goals else ""
+    return (
+        f"it is skipped once {' and '.join(goals)} {'is' if len(goals) == 1 else 'are'} merged"
+        if goals
+        else ""
+    )
 
 
 def stamp(value: dict[str, Any], now: int) -> bool:
-    """Sets updated_at to now, but never back, nor before created_at. Returns whether the clock was behind."""
+    """Sets updated_at to now, but never back, nor before created_at. Returns whether the clock was
+    behind.
+    """
     latest = write_instant(now)
     behind = False
     for key in ("updated_at", "created_at"):
@@ -136,7 +158,9 @@ def stamp(value: dict[str, Any], now: int) -> bool:
 
 
 def check_next(next_action: str | None, complete: bool) -> None:
-    """Raises CheckpointError if what comes next says nothing, or the work is said to be over as well."""
+    """Raises CheckpointError if what comes next says nothing, or the work is said to be over as
+    well.
+    """
     if next_action is None:
         return
     check_text(next_action)
@@ -144,7 +168,9 @@ def check_next(next_action: str | None, complete: bool) -> None:
     if not next_action.strip():
         raise CheckpointError("--next is empty", "name the next action, or use --complete")
     if complete:
-        raise CheckpointError("--next and --complete cannot be combined", "give --next while work is left")
+        raise CheckpointError(
+            "--next and --complete cannot be combined", "give --next while work is left"
+        )
 
 
 def find_done_trouble(
@@ -156,7 +182,9 @@ def find_done_trouble(
         return Finding("done/no-action", "error", message, where="/next_actions")
     if not isinstance(value.get("recently_done", []), list):
         message = "recently_done is not a list, so the action cannot be recorded there"
-        return Finding("done/no-record", "error", message, where="/recently_done", hint="fix that field first")
+        return Finding(
+            "done/no-record", "error", message, where="/recently_done", hint="fix that field first"
+        )
     if len(actions) > 1 or next_action or complete or value.get("status") != "in_progress":
         return None
     message = "this is the last action, and a checkpoint that is in_progress needs a next one"
@@ -186,7 +214,9 @@ def take_action(value: dict[str, Any], at: int, next_action: str | None, complet
     return action
 
 
-def finish_action(value: dict[str, Any], now: int, next_action: str | None, complete: bool, at: int = 0) -> Any:
+def finish_action(
+    value: dict[str, Any], now: int, next_action: str | None, complete: bool, at: int = 0
+) -> Any:
     """Moves an action to recently_done, the last ten of which are kept."""
     action = take_action(value, at, next_action, complete)
     entry = {**(action if isinstance(action, dict) else {"text": action}), "at": write_instant(now)}

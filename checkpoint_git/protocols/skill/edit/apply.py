@@ -19,7 +19,14 @@ from checkpoint_git.protocols.skill.edit.actions import (
     raise_version,
     remove_first_action,
 )
-from checkpoint_git.protocols.skill.edit.items import find_index, find_near_item, ids_of, inner_names, is_index, plain
+from checkpoint_git.protocols.skill.edit.items import (
+    find_index,
+    find_near_item,
+    ids_of,
+    inner_names,
+    is_index,
+    plain,
+)
 from checkpoint_git.protocols.skill.edit.parse import (
     SIGNS,
     Edit,
@@ -33,11 +40,21 @@ from checkpoint_git.protocols.skill.edit.parse import (
 from checkpoint_git.protocols.skill.goals import with_goals
 from checkpoint_git.protocols.skill.names import TEXTS
 
-ROW_STATUSES = ("not_started", "in_progress", "complete", "blocked", "failed", "skipped", "deferred")
+ROW_STATUSES = (
+    "not_started",
+    "in_progress",
+    "complete",
+    "blocked",
+    "failed",
+    "skipped",
+    "deferred",
+)
 
 
 def apply_edit(value: dict[str, Any], edit: Edit) -> str:
-    """Changes a value in place; where it wrote. Raises CheckpointError if the path leads nowhere."""
+    """Changes a value in place; where it wrote. Raises CheckpointError if the path leads
+    nowhere.
+    """
     container: Any = value
     where = ""
     for at in range(len(edit.path) - 1):
@@ -58,15 +75,27 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
         if not isinstance(present, dict):
             raise EditError(edit.word, message, "replace it", typed_edit(f"--{path}=", edit.value))
         lists = [name for name, member in present.items() if isinstance(member, list)]
-        inner = quote_step(lists[0]) if lists else "proposed_resolution" if edit.field == "blockers" else "notes"
-        line = typed_edit(f"--{path}.{inner}{'+' * (bool(lists) or edit.field not in TEXTS)}=", edit.value)
-        raise EditError(edit.word, message, f"name {'the list' if lists else 'a field'} in it", line)
+        inner = (
+            quote_step(lists[0])
+            if lists
+            else "proposed_resolution"
+            if edit.field == "blockers"
+            else "notes"
+        )
+        line = typed_edit(
+            f"--{path}.{inner}{'+' * (bool(lists) or edit.field not in TEXTS)}=", edit.value
+        )
+        raise EditError(
+            edit.word, message, f"name {'the list' if lists else 'a field'} in it", line
+        )
     present.append(edit.value)
     return f"{where}/{key}/{len(present) - 1}"
 
 
 def _remove(container: Any, key: Any, edit: Edit) -> None:
-    """Remove an item of a list, or a member of an object; without a value what the path itself names."""
+    """Remove an item of a list, or a member of an object; without a value what the path itself
+    names.
+    """
     path = path_text(edit.path)
     wanted = plain(edit.value)
     if isinstance(container, dict) and key not in container:
@@ -103,11 +132,15 @@ def _nothing_to_remove(present: Any, wanted: Any, edit: Edit) -> EditError:
     elif not isinstance(present, list | dict):
         advice = "it is not a list; replace it"
         line = f"--{path}=..."
-    return EditError(edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", advice, line)
+    return EditError(
+        edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", advice, line
+    )
 
 
 def _find_member(container: Any, edit: Edit, at: int) -> Any:
-    """The key or index that a step of the path means in a container; a key may be new, an index may not."""
+    """The key or index that a step of the path means in a container; a key may be new, an index may
+    not.
+    """
     step, before = edit.path[at], path_text(edit.path[:at])
     if isinstance(container, dict):
         return step.name
@@ -123,7 +156,9 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
 
 
 def _find_item(items: list[Any], edit: Edit, at: int) -> int:
-    """Return the index that a step of the path means in a list. Raises EditError where it means none."""
+    """Return the index that a step of the path means in a list. Raises EditError where it means
+    none.
+    """
     step = edit.path[at]
     before = path_text(edit.path[:at])
     if not step.bracketed and step.name.isdecimal() and step.name.isascii():
@@ -138,7 +173,9 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
 
 
 def _no_item(items: list[Any], edit: Edit, at: int) -> EditError:
-    """Return the refusal of an item that a step of the path does not find, with the one that is meant."""
+    """Return the refusal of an item that a step of the path does not find, with the one that is
+    meant.
+    """
     from difflib import get_close_matches
 
     step = edit.path[at]
@@ -150,7 +187,9 @@ def _no_item(items: list[Any], edit: Edit, at: int) -> EditError:
     near = get_close_matches(names.spell(step.name), ids, 1, 0.6)
     is_replaced = edit.action == "replace" and len(edit.path) == 2
     if before == "progress_table" and step.bracketed and is_replaced and not near:
-        return EditError(edit.word, message, "to add it, write an object", _write_row(step.name, edit))
+        return EditError(
+            edit.word, message, "to add it, write an object", _write_row(step.name, edit)
+        )
     if not near and not (step.bracketed and is_index(step.name, items)):
         hint = f"name an item by number or by id: {before}.0, {before}[id]"
         return EditError(edit.word, message, hint, "", more)
@@ -164,20 +203,25 @@ def _no_item(items: list[Any], edit: Edit, at: int) -> EditError:
 
 
 def _write_row(row: str, edit: Edit) -> str:
-    """Return the edit that adds a row to the progress table, with the status that an edit gives it."""
+    """Return the edit that adds a row to the progress table, with the status that an edit gives
+    it.
+    """
     status = names.find_choice(str(edit.value), ROW_STATUSES) or "not_started"
     return f"--progress_table+:json={dump({'id': row, 'label': row, 'status': status})}"
 
 
 def name_text(field: str, text: str) -> str:
-    """The end of an edit that puts a text into an item of a list of objects: a status's word, or what it says."""
+    """The end of an edit that puts a text into an item of a list of objects: a status's word, or
+    what it says.
+    """
     status = names.find_choice(text, ROW_STATUSES) if field == "progress_table" else ""
     return f".status={status}" if status else f".{TEXTS[field]}={text}"
 
 
 def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> list[str]:
-    """Apply all edits in turn, and what follows from them; return where each wrote. is_new: the value comes from
-    scaffold. The version becomes 1.1 only when a field that 1.1 added is written and no edit sets the version itself.
+    """Apply all edits in turn, and what follows from them; return where each wrote. is_new: the
+    value comes from scaffold. The version becomes 1.1 only when a field that 1.1 added is written
+    and no edit sets the version itself.
     """
     previous = value.get("step")
     places = [apply_edit(value, add_goals(edit)) for edit in edits]
@@ -205,7 +249,9 @@ def _follow_step(value: dict[str, Any], edits: list[Edit], previous: Any, *, is_
 
 
 def _move_place(where: str, removed: int | None) -> str:
-    """Return a place in next_actions as it is after the item at an index was removed. removed: None for no item."""
+    """Return a place in next_actions as it is after the item at an index was removed. removed: None
+    for no item.
+    """
     head, _, index = where.rpartition("/")
     if removed is None or head != "/next_actions" or not index.isdecimal() or int(index) < removed:
         return where
@@ -213,6 +259,12 @@ def _move_place(where: str, removed: int | None) -> str:
 
 
 def add_goals(edit: Edit) -> Edit:
-    """Return an edit that appends a next action with done_when_merged, where its text is nothing but a merge."""
+    """Return an edit that appends a next action with done_when_merged, where its text is nothing
+    but a merge.
+    """
     is_new_action = edit.field == "next_actions" and len(edit.path) == 1 and edit.action == "append"
-    return edit._replace(value=with_goals(edit.value)) if is_new_action and isinstance(edit.value, str) else edit
+    return (
+        edit._replace(value=with_goals(edit.value))
+        if is_new_action and isinstance(edit.value, str)
+        else edit
+    )

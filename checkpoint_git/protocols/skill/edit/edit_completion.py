@@ -1,4 +1,6 @@
-"""The edits that `checkpoint update` takes, as a shell completes them: a step of the path at a time."""
+"""The edits that `checkpoint update` takes, as a shell completes them: a step of the path at a
+time.
+"""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -30,7 +32,9 @@ def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator
     stem = path.removeprefix("--").removesuffix(":json").removesuffix("+")
     if equals:
         rules, _ = _descend(schema, document, _split(stem))
-        return ((f"{path}={value}", "") for value in rules.get("enum", ()) if isinstance(value, str))
+        return (
+            (f"{path}={value}", "") for value in rules.get("enum", ()) if isinstance(value, str)
+        )
     head = stem[: max(stem.rfind("."), stem.rfind("[")) + 1]
     rules, held = _descend(schema, document, _split(head.rstrip(".[")))
     if head.endswith("["):
@@ -54,19 +58,32 @@ def _descend(schema: Schema, document: Any, names: list[str]) -> tuple[Schema, A
 
 def _list_items(held: Any, most: int) -> Iterator[tuple[str, str]]:
     """(id, what it is) of a list's items that have one."""
-    items = (item for item in islice(held if isinstance(held, list) else (), most) if isinstance(item, dict))
+    items = (
+        item
+        for item in islice(held if isinstance(held, list) else (), most)
+        if isinstance(item, dict)
+    )
     for item in items:
         if ids_of(item):
             yield ids_of(item)[0], next((str(item[key]) for key in _TEXT_NAMES if key in item), "")
 
 
-def _list_children(schema: Schema, rules: Schema, held: Any, head: str) -> Iterator[tuple[str, str]]:
-    """The fields below a place, each with what goes on after it: a dot, a bracket, or the equals sign."""
+def _list_children(
+    schema: Schema, rules: Schema, held: Any, head: str
+) -> Iterator[tuple[str, str]]:
+    """The fields below a place, each with what goes on after it: a dot, a bracket, or the equals
+    sign.
+    """
     known: Mapping[str, Any] = rules.get("properties", {})
     own = held if isinstance(held, dict) else {}
     for name in [*known, *(name for name in own if name not in known)]:
         inner, value = resolve(schema, known.get(name, {})), own.get(name)
-        text = known.get(name, {}).get("description") or inner.get("description") or inner.get("title") or ""
+        text = (
+            known.get(name, {}).get("description")
+            or inner.get("description")
+            or inner.get("title")
+            or ""
+        )
         if name == "$schema" or "." in name:
             continue
         if inner.get("type") == "array" or isinstance(value, list):

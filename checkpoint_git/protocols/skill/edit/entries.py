@@ -1,4 +1,6 @@
-"""Notes, questions, answers and blockers as changes of a token value, or a Finding that says why not. Pure."""
+"""Notes, questions, answers and blockers as changes of a token value, or a Finding that says why
+not. Pure.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -31,7 +33,9 @@ NEEDS = ("user_decision", "code_fix", "external_dep")
 
 
 class MadeEntry(NamedTuple):
-    """line: what was done. fields: of the root, that changed. id: of the blocker that it is about, else ""."""
+    """line: what was done. fields: of the root, that changed. id: of the blocker that it is about,
+    else "".
+    """
 
     line: str
     fields: tuple[str, ...]
@@ -52,11 +56,17 @@ def add(value: dict[str, Any], now: int, text: str, *, first: bool = False) -> M
     index = 0 if first else len(actions) - 1
     mark_repeated(value, [f"/next_actions/{index}"], now)
     waits = describe_goals(actions[index])
-    return MadeEntry(f"{'next' if first else 'added'}: {text}{f' ({waits})' if waits else ''}", ("next_actions",))
+    return MadeEntry(
+        f"{'next' if first else 'added'}: {text}{f' ({waits})' if waits else ''}", ("next_actions",)
+    )
 
 
-def row(value: dict[str, Any], text: str, status: str | None = None, name: str | None = None) -> MadeEntry | Finding:
-    """Adds a row to progress_table, or sets the status of the one with that id or label. name: the id of a new row."""
+def row(
+    value: dict[str, Any], text: str, status: str | None = None, name: str | None = None
+) -> MadeEntry | Finding:
+    """Adds a row to progress_table, or sets the status of the one with that id or label. name: the
+    id of a new row.
+    """
     rows = _list_in(value, "progress_table")
     new_id = name or slug(_checked(text))
     meant, understood = _read_row_status(status)
@@ -66,10 +76,14 @@ def row(value: dict[str, Any], text: str, status: str | None = None, name: str |
         meant = meant or "not_started"
         rows.append({"id": new_id, "label": text, "status": meant})
         remove_first_row(value)
-        return MadeEntry(f"added row {new_id}: {text} ({meant})", ("progress_table",), new_id, understood)
+        return MadeEntry(
+            f"added row {new_id}: {text} ({meant})", ("progress_table",), new_id, understood
+        )
     if not meant:
         message = f"progress_table has the row {quote(_id(found))} already: give its new status"
-        return _refusal("row", message, command("checkpoint", "row", OWN, text, "--status", "complete"))
+        return _refusal(
+            "row", message, command("checkpoint", "row", OWN, text, "--status", "complete")
+        )
     found["status"] = meant
     return MadeEntry(f"row {_id(found)}: {meant}", ("progress_table",), _id(found), understood)
 
@@ -86,7 +100,9 @@ def _read_row_status(status: str | None) -> tuple[str, tuple[Understood, ...]]:
 
 
 def _find_row(rows: list[Any], names: Sequence[str]) -> dict[str, Any] | None:
-    """Return the row that the first name with a row names by its id, or by a label that no other row has."""
+    """Return the row that the first name with a row names by its id, or by a label that no other
+    row has.
+    """
     for name in names:
         index = find_index(rows, name)
         if index is not None and isinstance(rows[index], dict):
@@ -96,12 +112,16 @@ def _find_row(rows: list[Any], names: Sequence[str]) -> dict[str, Any] | None:
 
 
 def slug(text: str) -> str:
-    """Return an id made of a label: its letters and digits, in small letters, with dashes between the words."""
+    """Return an id made of a label: its letters and digits, in small letters, with dashes between
+    the words.
+    """
     spelled = "".join(letter if letter.isalnum() else " " for letter in text.lower())
     return "-".join(spelled.split())[:_LONGEST_SLUG].strip("-") or text
 
 
-def ask(value: dict[str, Any], question: str, options: Sequence[str] = (), blocks: str | None = None) -> MadeEntry:
+def ask(
+    value: dict[str, Any], question: str, options: Sequence[str] = (), blocks: str | None = None
+) -> MadeEntry:
     """Opens a decision that waits on the user."""
     more = {"options": [_checked(option) for option in options]} if options else {}
     entry = block(value, question, "user_decision", blocks, more)
@@ -115,19 +135,29 @@ def block(
     blocks: str | None = None,
     more: dict[str, Any] | None = None,
 ) -> MadeEntry:
-    """Adds a blocker. needs: one of NEEDS, or what surely means one. blocks: the id of the row that waits."""
+    """Adds a blocker. needs: one of NEEDS, or what surely means one. blocks: the id of the row that
+    waits.
+    """
     name = _new_id(value, _checked(text))
     typed, needs = needs, find_choice(needs or "", NEEDS) or needs
     if needs and needs not in NEEDS:
-        raise CheckpointError(f"invalid need {quote(needs)}", f"--needs is one of {', '.join(NEEDS)}")
+        raise CheckpointError(
+            f"invalid need {quote(needs)}", f"--needs is one of {', '.join(NEEDS)}"
+        )
     members = {"id": name, "description": text, "blocking": blocks, "needs": needs, **(more or {})}
     understood = (Understood(typed, needs),) if typed and needs and typed != needs else ()
-    _list_in(value, "blockers").append({key: member for key, member in members.items() if member is not None})
+    _list_in(value, "blockers").append(
+        {key: member for key, member in members.items() if member is not None}
+    )
     return MadeEntry(f"added blocker {name}: {text}", ("blockers",), name, understood)
 
 
-def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> MadeEntry | Finding:
-    """Answer a decision that waits on the user, and keep the answer with its day. name: the question's id."""
+def decide(
+    value: dict[str, Any], now: int, answer: str, name: str | None = None
+) -> MadeEntry | Finding:
+    """Answer a decision that waits on the user, and keep the answer with its day. name: the
+    question's id.
+    """
     _checked(answer)
     waiting = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
     same = [blocker for blocker in waiting if _id(blocker) == answer]
@@ -155,14 +185,20 @@ def _choose_option(options: Sequence[str], answer: str) -> str:
     """Return the option that an answer means, or the answer itself where it means none."""
     if answer in options:
         return answer
-    same = [option for option in options if spell(option) == spell(answer)] or _find_option(options, answer)
+    same = [option for option in options if spell(option) == spell(answer)] or _find_option(
+        options, answer
+    )
     return same[0] if same else answer
 
 
 def _find_option(options: Sequence[str], answer: str) -> list[str]:
-    """The option that a number or a letter names: by its place or its first word or letter; [] if several are."""
+    """The option that a number or a letter names: by its place or its first word or letter; [] if
+    several are.
+    """
     sign = answer.strip("().: ").lower()
-    if not sign.isascii() or not ((sign.isdecimal() and len(sign) < 3) or (len(sign) == 1 and sign.isalpha())):
+    if not sign.isascii() or not (
+        (sign.isdecimal() and len(sign) < 3) or (len(sign) == 1 and sign.isalpha())
+    ):
         return []
     at = int(sign) - 1 if sign.isdecimal() else ord(sign) - ord("a")
     begins = [each for each in options if each.lower().strip("( ").startswith(sign)]
@@ -173,7 +209,9 @@ def _find_option(options: Sequence[str], answer: str) -> list[str]:
 
 
 def split_answer(value: dict[str, Any], words: Sequence[str]) -> tuple[str, str | None]:
-    """(the answer, the question's id or None) in the words of a command line; "" if the id is missing."""
+    """(the answer, the question's id or None) in the words of a command line; "" if the id is
+    missing.
+    """
     first = words[0].rstrip(":=") or words[0]
     if (
         len(words) == 1
@@ -192,7 +230,9 @@ def unblock(value: dict[str, Any], now: int, name: str | None = None) -> MadeEnt
     asked = [one for one in views.open_blockers(value) if views.waits_on_user(one)]
     asked = _find_named(value, asked, name) if name and not _find_named(value, others, name) else []
     if asked:
-        return _refusal("question", f"{quote(name)} waits on an answer", _advise_answers(value, asked))
+        return _refusal(
+            "question", f"{quote(name)} waits on an answer", _advise_answers(value, asked)
+        )
     found = _choose(value, others, name, "blocker")
     if isinstance(found, Finding):
         return found
@@ -230,7 +270,9 @@ def drop(
     return MadeEntry(line, ("next_actions", "context_primer"))
 
 
-def find_action(value: dict[str, Any], action: str | None, verb: str, end: tuple[str, ...] = ()) -> int | Finding:
+def find_action(
+    value: dict[str, Any], action: str | None, verb: str, end: tuple[str, ...] = ()
+) -> int | Finding:
     """Return the index of an action by its number (from 1), id or part of its text; 0 for None.
 
     verb, end: for the hint.
@@ -277,10 +319,15 @@ def _id(blocker: dict[str, Any]) -> str:
 def _new_id(value: dict[str, Any], text: str) -> str:
     from hashlib import sha256  # brings OpenSSL along, and only this needs it
 
-    # made of the text, not counted: two branches that each add a blocker would both take the next number
+    # made of the text, not counted: two branches that each add a blocker would both take the next
+    # number
     taken = {_id(blocker) for blocker in views.read_objects(value, "blockers")}
     digits = sha256(text.encode()).hexdigest() * (len(taken) + 1)
-    return next(name for name in (f"b{digits[:length]}" for length in range(4, len(digits))) if name not in taken)
+    return next(
+        name
+        for name in (f"b{digits[:length]}" for length in range(4, len(digits)))
+        if name not in taken
+    )
 
 
 def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
@@ -290,13 +337,18 @@ def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
     found = held.setdefault(path[-1], []) if isinstance(held, dict) else None
     if not isinstance(found, list):
         raise CheckpointError(
-            f"{'.'.join(path)} is not a list", advise("fix that field first", "checkpoint", "validate")
+            f"{'.'.join(path)} is not a list",
+            advise("fix that field first", "checkpoint", "validate"),
         )
     return found
 
 
-def _find_named(value: dict[str, Any], found: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Those with that id, or the one at that place (blockers.2), or with that id or text in another spelling."""
+def _find_named(
+    value: dict[str, Any], found: list[dict[str, Any]], name: str
+) -> list[dict[str, Any]]:
+    """Those with that id, or the one at that place (blockers.2), or with that id or text in another
+    spelling.
+    """
     by_id = [one for one in found if _id(one) == name]
     places = {f"blockers.{at}": one for at, one in enumerate(views.read_list(value, "blockers"))}
     by_place = [one for one in found if name and one is places.get(name)]
@@ -305,7 +357,11 @@ def _find_named(value: dict[str, Any], found: list[dict[str, Any]], name: str) -
 
 
 def _choose(
-    value: dict[str, Any], found: list[dict[str, Any]], name: str | None, noun: str, answer: str = ""
+    value: dict[str, Any],
+    found: list[dict[str, Any]],
+    name: str | None,
+    noun: str,
+    answer: str = "",
 ) -> dict[str, Any] | Finding:
     """The one that is named, or the only one; a Finding that lists what there is."""
     named = found if name is None else _find_named(value, found, name)
@@ -333,9 +389,15 @@ def _refusal(noun: str, message: str, hint: AnyHint) -> Finding:
 
 
 def close_blocker(value: dict[str, Any], blocker: dict[str, Any], now: int) -> str:
-    """Resolves a blocker; the work goes on where it was blocked by nothing else. What to add to the message."""
+    """Resolves a blocker; the work goes on where it was blocked by nothing else. What to add to the
+    message.
+    """
     blocker |= {"resolved": True, "resolved_at": write_instant(now)}
-    if value.get("status") != "blocked" or views.open_blockers(value) or not views.read_list(value, "next_actions"):
+    if (
+        value.get("status") != "blocked"
+        or views.open_blockers(value)
+        or not views.read_list(value, "next_actions")
+    ):
         return ""
     value["status"] = "in_progress"
     return "; the status is in_progress again"

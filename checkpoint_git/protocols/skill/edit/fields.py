@@ -1,6 +1,8 @@
-"""What an edit means: the field that its path names, and its value as the schema wants it there. Pure.
+"""What an edit means: the field that its path names, and its value as the schema wants it there.
+Pure.
 
-Only what is surely meant is taken; another name is refused where the protocol is not open to names of one's own.
+Only what is surely meant is taken; another name is refused where the protocol is not open to names
+of one's own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +16,14 @@ from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.edit.apply import name_text
 from checkpoint_git.protocols.skill.edit.items import find_index, find_item, ids_of
-from checkpoint_git.protocols.skill.edit.parse import SIGNS, Edit, EditError, PathStep, path_text, typed_edit
+from checkpoint_git.protocols.skill.edit.parse import (
+    SIGNS,
+    Edit,
+    EditError,
+    PathStep,
+    path_text,
+    typed_edit,
+)
 from checkpoint_git.protocols.skill.names import TEXTS
 from checkpoint_git.protocols.skill.shape import write_item
 from checkpoint_git.protocols.skill.views import read_objects
@@ -22,11 +31,19 @@ from checkpoint_git.protocols.skill.views import read_objects
 Schema = Mapping[str, Any]
 _GLOBAL_OPTIONS = frozenset(["format", "help", "json", "new-field", "no-color", "quiet", "version"])
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_TYPES: dict[type, str] = {bytes: "number", bool: "boolean", list: "array", dict: "object", str: "string"}
+_TYPES: dict[type, str] = {
+    bytes: "number",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+    str: "string",
+}
 
 
 class Understood(NamedTuple):
-    """What was understood other than it was typed. is_option: typed is a field's name behind two dashes."""
+    """What was understood other than it was typed. is_option: typed is a field's name behind two
+    dashes.
+    """
 
     typed: str
     meant: str
@@ -53,25 +70,35 @@ class _EditReader(NamedTuple):
 
 
 def understand(
-    value: Mapping[str, Any], edits: Iterable[Edit], schema: Schema, *, new_field: bool = False, skill: str = "NAME"
+    value: Mapping[str, Any],
+    edits: Iterable[Edit],
+    schema: Schema,
+    *,
+    new_field: bool = False,
+    skill: str = "NAME",
 ) -> tuple[list[Edit], list[Understood]]:
-    """The edits as they are meant for a document, and what differs from what was typed. new_field: names that nobody
-    knows are taken as they are. Raises CheckpointError for what is not understood.
+    """The edits as they are meant for a document, and what differs from what was typed. new_field:
+    names that nobody knows are taken as they are. Raises CheckpointError for what is not
+    understood.
     """
     taken: list[Understood] = []
     meant = [
-        _understand(value, _EditReader(edit, schema, taken, new_field, quote_word(skill), value)) for edit in edits
+        _understand(value, _EditReader(edit, schema, taken, new_field, quote_word(skill), value))
+        for edit in edits
     ]
     for at, edit in enumerate(meant):
         length = len(edit.path)
-        if edit.action == "replace" and any(other.path[:length] == edit.path for other in meant[:at]):
+        if edit.action == "replace" and any(
+            other.path[:length] == edit.path for other in meant[:at]
+        ):
             message = f"{quote(edit.word)}: {path_text(edit.path)} is written twice, and the first would be lost"
             raise CheckpointError(message, "write it once")
     return meant, taken
 
 
 class _EditPlace(NamedTuple):
-    """Where an edit's path leads: its steps as they are meant, and the rules, the value and the name there.
+    """Where an edit's path leads: its steps as they are meant, and the rules, the value and the
+    name there.
 
     name: without the steps into lists, such as context_primer.key_decisions.
     """
@@ -95,7 +122,9 @@ def _understand(value: Any, reader: _EditReader) -> Edit:
         return edit._replace(path=path)
 
     if _adds_to_list(edit, path):
-        reader.taken.append(Understood(f"{path_text(edit.path)}=", f"{path_text(path)}+=", is_option=True))
+        reader.taken.append(
+            Understood(f"{path_text(edit.path)}=", f"{path_text(path)}+=", is_option=True)
+        )
         edit = edit._replace(action="append")
     return edit._replace(path=path, value=_understand_value(edit, place, reader))
 
@@ -124,7 +153,9 @@ def _follow_path(value: Any, reader: _EditReader) -> _EditPlace:
 
 
 def _note_new_field(name: str, value: Any, where: str, reader: _EditReader) -> None:
-    """Note where a new field comes beside one with nearly its name. value: what the name is looked up in."""
+    """Note where a new field comes beside one with nearly its name. value: what the name is looked
+    up in.
+    """
     if not isinstance(value, dict) or where in names.KNOWN or name in value:
         return
     near = "" if reader.edit.action == "remove" else names.find_sibling(name, value)
@@ -134,10 +165,16 @@ def _note_new_field(name: str, value: Any, where: str, reader: _EditReader) -> N
 
 
 def _understand_value(edit: Edit, place: _EditPlace, reader: _EditReader) -> Any:
-    """Return the value of an edit as it is meant. Where no rule says what it is, it keeps its type."""
+    """Return the value of an edit as it is meant. Where no rule says what it is, it keeps its
+    type.
+    """
     rules = child_rules(reader.schema, place.rules, "") if edit.action == "append" else place.rules
     kind = _TYPES.get(type(place.value), "string")
-    may_keep = edit.action == "replace" and kind != "string" and not rules.keys() & {"type", "enum", "examples"}
+    may_keep = (
+        edit.action == "replace"
+        and kind != "string"
+        and not rules.keys() & {"type", "enum", "examples"}
+    )
     is_kept = may_keep and isinstance(edit.value, str) and ":json=" not in edit.word
     if is_kept:
         rules = {"type": kind}
@@ -147,18 +184,24 @@ def _understand_value(edit: Edit, place: _EditPlace, reader: _EditReader) -> Any
 
     if isinstance(value, str) and kind in ("array", "object"):
         message = f"{quote(edit.word)}: {path_text(place.path)} is not a text, and would be lost"
-        raise CheckpointError(message, "name what is in it, add to a list with +=, or replace it with :json=")
+        raise CheckpointError(
+            message, "name what is in it, add to a list with +=, or replace it with :json="
+        )
     meant = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
     reader.taken.append(Understood(edit.value, meant))
     return value
 
 
 def _adds_to_list(edit: Edit, path: tuple[PathStep, ...]) -> bool:
-    """Whether an edit puts one text in place of a known list of texts: that can only mean one more item."""
+    """Whether an edit puts one text in place of a known list of texts: that can only mean one more
+    item.
+    """
     texts = names.LISTS.get(path_text(path), ())
     takes_texts = texts is str or (isinstance(texts, tuple) and str in texts)
     is_text = isinstance(edit.value, str) and bool(edit.value.strip()) and ":json=" not in edit.word
-    return takes_texts and is_text and edit.action == "replace" and not str(edit.value).startswith("[")
+    return (
+        takes_texts and is_text and edit.action == "replace" and not str(edit.value).startswith("[")
+    )
 
 
 def _find_id(step: PathStep, items: Any) -> PathStep:
@@ -172,12 +215,22 @@ def _find_id(step: PathStep, items: Any) -> PathStep:
 def _check_removal(edit: Edit, path: tuple[PathStep, ...], held: Any, rules: Schema) -> None:
     """Raises CheckpointError where -= without a value may empty more than was meant."""
     name, count = path_text(path), len(held) if isinstance(held, list) else 0
-    is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[-1].bracketed
+    is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[
+        -1
+    ].bracketed
     if not held or not (is_guessed or (count > 1 and rules)):
         return
     first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else f"--{name}-="
-    hint, more = ("remove one", f"; or all: --{name}:json='[]'") if count else ("remove it explicitly", "")
-    raise EditError(edit.word, f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint, first, more)
+    hint, more = (
+        ("remove one", f"; or all: --{name}:json='[]'") if count else ("remove it explicitly", "")
+    )
+    raise EditError(
+        edit.word,
+        f"{quote(edit.word)} would remove all of {name} ({count or 1})",
+        hint,
+        first,
+        more,
+    )
 
 
 def _find_name(name: str, where: str, own: frozenset[str], reader: _EditReader) -> tuple[str, ...]:
@@ -195,7 +248,9 @@ def _find_name(name: str, where: str, own: frozenset[str], reader: _EditReader) 
 
 
 def _unknown(name: str, where: str, reader: _EditReader) -> CheckpointError:
-    """Return the refusal of a name that an object does not know, with the line that was probably meant."""
+    """Return the refusal of a name that an object does not know, with the line that was probably
+    meant.
+    """
     edit = reader.edit
     inside = f" in {where}" if where else ""
     message = f"{quote(edit.word)}: unknown field {quote(name)}{inside}"
@@ -227,7 +282,8 @@ def _unknown(name: str, where: str, reader: _EditReader) -> CheckpointError:
 
 
 def _find_near(name: str, where: str, edit: Edit, *, is_typed: bool) -> tuple[str, str]:
-    """Return the known field that is nearest to a name, "" for none, and the operator for a value there.
+    """Return the known field that is nearest to a name, "" for none, and the operator for a value
+    there.
 
     is_typed: the name is in the edit's path.
     """
@@ -241,8 +297,12 @@ def _find_near(name: str, where: str, edit: Edit, *, is_typed: bool) -> tuple[st
     return near, operator
 
 
-def _write_near(name: str, near: str, operator: str, value: Any, edit: Edit, *, is_typed: bool) -> str:
-    """Return the edit with a known field in place of a name, "" if there is none or none can be written."""
+def _write_near(
+    name: str, near: str, operator: str, value: Any, edit: Edit, *, is_typed: bool
+) -> str:
+    """Return the edit with a known field in place of a name, "" if there is none or none can be
+    written.
+    """
     path = path_text(edit.path)
     if near and is_typed:
         return typed_edit(f"--{path.replace(name, near, 1)}{operator}=", value)
@@ -252,7 +312,9 @@ def _write_near(name: str, near: str, operator: str, value: Any, edit: Edit, *, 
 
 
 def _offer_own_field(start: str, value: Any, message: str, flag: str, edit: Edit) -> EditError:
-    """Return the refusal of a name that is near to none, with the edit that keeps it outside the protocol."""
+    """Return the refusal of a name that is near to none, with the edit that keeps it outside the
+    protocol.
+    """
     line = typed_edit(f"--{start}=", value)
     advice = "to keep it in a field of your own"
     return EditError(edit.word, message, advice, line, f"; any name is taken with {flag}")
@@ -261,7 +323,9 @@ def _offer_own_field(start: str, value: Any, message: str, flag: str, edit: Edit
 def _name_verb_or_row(
     name: str, text: Any, where: str, message: str, more: str, reader: _EditReader
 ) -> CheckpointError | None:
-    """Return the refusal of a text for the name of a verb or of a row of the progress table, else None."""
+    """Return the refusal of a text for the name of a verb or of a row of the progress table, else
+    None.
+    """
     edit = reader.edit
     if not isinstance(text, str) or where or len(edit.path) != 1:
         return None
@@ -298,7 +362,9 @@ def _read(value: Any, rules: Schema, held: Any, where: str, reader: _EditReader)
     return value
 
 
-def _read_object(value: Mapping[str, Any], rules: Schema, held: Any, where: str, reader: _EditReader) -> dict[str, Any]:
+def _read_object(
+    value: Mapping[str, Any], rules: Schema, held: Any, where: str, reader: _EditReader
+) -> dict[str, Any]:
     """Return an object with the names and values that are meant."""
     objects = held if isinstance(held, list) else [held]
     known = frozenset(name for item in objects if isinstance(item, dict) for name in item)
@@ -306,12 +372,16 @@ def _read_object(value: Mapping[str, Any], rules: Schema, held: Any, where: str,
     for name, member in value.items():
         (meant,) = _find_name(name, where, known, reader)
         if meant in found or (meant != name and meant in value):
-            raise CheckpointError(f"{quote(reader.edit.word)}: {where} has {meant} twice", "write it once")
+            raise CheckpointError(
+                f"{quote(reader.edit.word)}: {where} has {meant} twice", "write it once"
+            )
         place = f"{where}.{meant}"
         if meant != name:
             reader.taken.append(Understood(name, place))
         held_member = held.get(meant) if isinstance(held, dict) else None
-        found[meant] = _read(member, child_rules(reader.schema, rules, meant), held_member, place, reader)
+        found[meant] = _read(
+            member, child_rules(reader.schema, rules, meant), held_member, place, reader
+        )
     return found
 
 
@@ -346,7 +416,9 @@ def _list_types(rules: Schema) -> Any:
 
 
 def _read_choice(text: str, choices: Sequence[str], reader: _EditReader) -> str:
-    """Return the one of the choices that a text means; the text itself, where it is one or means none."""
+    """Return the one of the choices that a text means; the text itself, where it is one or means
+    none.
+    """
     meant = "" if text in choices else names.find_choice(text, choices)
     if not meant:
         return text
@@ -355,7 +427,9 @@ def _read_choice(text: str, choices: Sequence[str], reader: _EditReader) -> str:
 
 
 def _scan(text: str) -> Any:
-    """Return the value that a text is as JSON; None for null, and the text itself where it is no JSON."""
+    """Return the value that a text is as JSON; None for null, and the text itself where it is no
+    JSON.
+    """
     try:
         return jsontext.scan_tokens(text) if jsontext.load(text) is not None else None
     except jsontext.JsonTextError:
@@ -367,13 +441,17 @@ def _wrong_type(text: str, wanted: Sequence[str], edit: Edit) -> EditError:
     path = path_text(edit.path)
     if wanted == ["array"]:
         line = typed_edit(f"--{path}+=", text)
-        return EditError(edit.word, f"{quote(edit.word)}: {path} is a list", "add an item to it", line)
+        return EditError(
+            edit.word, f"{quote(edit.word)}: {path} is a list", "add an item to it", line
+        )
     message = f"{quote(edit.word)}: {quote(text)} is neither true nor false"
     return EditError(edit.word, message, "write it as", f"--{path}=true", ", or =false")
 
 
 def resolve(schema: Schema, rules: Any) -> Schema:
-    """Rules with the reference followed that they may consist of; of several alternatives the first that is a shape."""
+    """Rules with the reference followed that they may consist of; of several alternatives the first
+    that is a shape.
+    """
     for _ in range(10):
         if not isinstance(rules, Mapping):
             return {}
@@ -381,13 +459,22 @@ def resolve(schema: Schema, rules: Any) -> Schema:
             rules = schema.get("$defs", {}).get(rules["$ref"].removeprefix("#/$defs/"))
         elif "anyOf" in rules or "oneOf" in rules:
             options = [resolve(schema, each) for each in rules.get("anyOf") or rules["oneOf"]]
-            rules = next((each for each in options if "properties" in each or "items" in each or "enum" in each), {})
+            rules = next(
+                (
+                    each
+                    for each in options
+                    if "properties" in each or "items" in each or "enum" in each
+                ),
+                {},
+            )
         else:
             return rules
     return {}
 
 
 def child_rules(schema: Schema, rules: Schema, name: str) -> Schema:
-    """The rules of a member of an object, or of the items of a list; {} if the schema knows nothing of them."""
+    """The rules of a member of an object, or of the items of a list; {} if the schema knows nothing
+    of them.
+    """
     own = rules.get("properties", {}).get(name)
     return resolve(schema, own or rules.get("items") or rules.get("additionalProperties"))

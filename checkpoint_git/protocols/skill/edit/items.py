@@ -22,11 +22,18 @@ def find_near_item(wanted: str, items: list[Any]) -> int | None:
 
 
 def is_index(text: str, items: list[Any]) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < _LONGEST_INDEX and int(text) < len(items)
+    return (
+        text.isascii()
+        and text.isdecimal()
+        and len(text) < _LONGEST_INDEX
+        and int(text) < len(items)
+    )
 
 
 def find_index(items: list[Any], wanted: Any) -> int | None:
-    """Where the first item is that a value names as it is or by its id, or the only one with that text."""
+    """Where the first item is that a value names as it is or by its id, or the only one with that
+    text.
+    """
     by_id = [at for at, item in enumerate(items) if str(wanted) in ids_of(item)]
     by_text = [at for at, item in enumerate(items) if str(wanted) in names_of(item)]
     return by_id[0] if by_id else by_text[0] if len(by_text) == 1 else None
@@ -44,7 +51,11 @@ def names_of(item: Any) -> list[str]:
 
 
 def inner_names(item: Any) -> list[str]:
-    return [str(plain(item[name])) for name in _TEXT_NAMES if name in item] if isinstance(item, dict) else []
+    return (
+        [str(plain(item[name])) for name in _TEXT_NAMES if name in item]
+        if isinstance(item, dict)
+        else []
+    )
 
 
 def list_entries(value: Any, where: str = "") -> Iterator[tuple[str, list[list[str]]]]:
@@ -57,8 +68,12 @@ def list_entries(value: Any, where: str = "") -> Iterator[tuple[str, list[list[s
             yield from list_entries(member, path)
 
 
-def find_removed(before: list[tuple[str, list[list[str]]]], after: Any) -> Iterator[tuple[str, list[str]]]:
-    """The lists that lost entries, and what those say. One of which an id or a text is anywhere in after is no loss."""
+def find_removed(
+    before: list[tuple[str, list[list[str]]]], after: Any
+) -> Iterator[tuple[str, list[str]]]:
+    """The lists that lost entries, and what those say. One of which an id or a text is anywhere in
+    after is no loss.
+    """
     there = set(_list_texts(after) if before else ())
     for path, entries in before:
         lost = [each[-1] for each in entries if each and there.isdisjoint(each)]

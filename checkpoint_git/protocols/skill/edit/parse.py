@@ -1,7 +1,8 @@
-"""An edit as a value: read from a word such as --a.b=text, made from a path, and written as a word again. Pure.
+"""An edit as a value: read from a word such as --a.b=text, made from a path, and written as a word
+again. Pure.
 
-Typed are --a.b=text, --a.b+=text, --a.b-=text, --a.b:json=..., --rows[id].c=text. Values are token values (jsontext):
-numbers are bytes.
+Typed are --a.b=text, --a.b+=text, --a.b-=text, --a.b:json=..., --rows[id].c=text. Values are token
+values (jsontext): numbers are bytes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +41,9 @@ _NO_SPACE = ", with no space around ="
 
 
 class PathStep(NamedTuple):
-    """One step of a path. bracketed: written as [name]: an item by its id, or a key taken letter by letter."""
+    """One step of a path. bracketed: written as [name]: an item by its id, or a key taken letter by
+    letter.
+    """
 
     name: str
     bracketed: bool = False
@@ -62,11 +65,13 @@ class Edit(NamedTuple):
 class EditError(CheckpointError):
     """An edit that cannot be made.
 
-    meant: the edit in its place, "" if none is known. more: the end of the hint. at, count: the words that it
-    replaces. start: "--step=" where all that is missing is the sign before a value.
+    meant: the edit in its place, "" if none is known. more: the end of the hint. at, count: the
+    words that it replaces. start: "--step=" where all that is missing is the sign before a value.
     """
 
-    def __init__(self, word: str, message: str, advice: str, meant: str = "", more: str = "") -> None:
+    def __init__(
+        self, word: str, message: str, advice: str, meant: str = "", more: str = ""
+    ) -> None:
         hint: AnyHint = advise(advice, edit_argument(meant), more=more) if meant else advice + more
         super().__init__(message, hint)
         self.word, self.advice, self.meant, self.more = word, advice, meant, more
@@ -102,7 +107,11 @@ def edit_argument(word: str) -> Argument:
 def find_values(skill: str, edits: Sequence[Edit]) -> dict[str, Any]:
     asked: dict[str, Any] = {"name": skill}
     for edit in edits:
-        path, value, group = path_text(edit.path), untoken(edit.value), asked.setdefault(edit.action, {})
+        path, value, group = (
+            path_text(edit.path),
+            untoken(edit.value),
+            asked.setdefault(edit.action, {}),
+        )
         group[path] = value if edit.action == "replace" else [*group.get(path, ()), value]
     return asked if edits else {**asked, "replace": {}}
 
@@ -113,7 +122,9 @@ def untoken(value: Any) -> Any:
 
     from checkpoint_git.core import jsonwrite
 
-    return json.loads(jsonwrite.render(value), parse_int=lambda token: int(token) if len(token) < 4_000 else token)
+    return json.loads(
+        jsonwrite.render(value), parse_int=lambda token: int(token) if len(token) < 4_000 else token
+    )
 
 
 def dump(value: Any) -> str:
@@ -124,7 +135,9 @@ def dump(value: Any) -> str:
 
 
 def parse_edits(words: list[str]) -> list[Edit]:
-    """Return the edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
+    """Return the edits that command line words ask for. Raises CheckpointError, naming the word and
+    what was meant.
+    """
     edits = list[Edit]()
     for at, word in enumerate(words):
         try:
@@ -147,7 +160,9 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     stem, operator = (key, "") if end < 0 else (key[:end], key[end:])
     if operator not in _OPERATORS:
         meant = ("+" if "+" in operator else "") + (":json" if ":" in operator else "")
-        hint = f"did you mean --{quote_step(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
+        hint = (
+            f"did you mean --{quote_step(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
+        )
         raise CheckpointError(f"{quote(operator)} after {quote(stem)} is not an operator", hint)
     path = _parse_path(stem, word)
     if path in ((PathStep("field"),), (PathStep("set"),)):
@@ -172,7 +187,9 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Edi
     """
     has_dashes = word.startswith("--")
     if before and before[0].endswith("=") and not has_dashes:
-        error = EditError(word, f"{quote(word)} is not an edit", "write it as", before[0] + word, _NO_SPACE)
+        error = EditError(
+            word, f"{quote(word)} is not an edit", "write it as", before[0] + word, _NO_SPACE
+        )
         error.at = -1
         error.count = 2
         return error
@@ -186,7 +203,9 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Edi
         if len(taken) == 1 and not taken[0].startswith("="):
             error.start = start
     else:
-        error = EditError(word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line)
+        error = EditError(
+            word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line
+        )
     error.count += len(taken)
     return error
 
@@ -200,7 +219,9 @@ def _take_value(after: list[str], *, has_dashes: bool) -> list[str]:
 
 
 def _split_word(word: str, at: int, following: str) -> tuple[str, str, str]:
-    """Return (path, operator, value) of a word that is not an edit. at: of its =. following: the words behind it."""
+    """Return (path, operator, value) of a word that is not an edit. at: of its =. following: the
+    words behind it.
+    """
     stem, value = word, following.lstrip("= ")
     if at >= 0:
         stem, value = word[:at], word[at + 1 :]
@@ -224,12 +245,17 @@ def typed_edit(start: str, value: Any, unknown: str = "...") -> str:
 Lists = Mapping[str, Iterable[Any]]
 
 
-def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: Lists | None = None) -> list[Edit]:
-    """The edits of callers without a command line: dotted path -> new value, path of a list -> items to add or remove.
-    A single text is one item. Raises CheckpointError for values that cannot be JSON.
+def make_edits(
+    replace: Mapping[str, Any] | None, append: Lists | None, remove: Lists | None = None
+) -> list[Edit]:
+    """The edits of callers without a command line: dotted path -> new value, path of a list ->
+    items to add or remove. A single text is one item. Raises CheckpointError for values that cannot
+    be JSON.
     """
     if not all(isinstance(fields, Mapping | None) for fields in (replace, append, remove)):
-        raise CheckpointError("replace, append and remove map paths to values", 'write {"step": "..."}')
+        raise CheckpointError(
+            "replace, append and remove map paths to values", 'write {"step": "..."}'
+        )
     edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
     actions: tuple[tuple[Action, Lists | None], ...] = (("append", append), ("remove", remove))
     for action, lists in actions:
@@ -252,13 +278,17 @@ def _tokens(value: Any) -> Any:
         check_text(text)
         return jsontext.scan_tokens(text)
     except (TypeError, ValueError) as error:
-        raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
+        raise CheckpointError(
+            f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings"
+        ) from None
 
 
 def make_edit(path: str, action: Action, value: Any) -> Edit:
     check_text(path)
     if _find_outside_brackets(path, _OPERATOR_LETTERS + "=") >= 0:
-        raise CheckpointError(f"{quote(path)} is not a path", "give the path alone, such as progress_table.0.status")
+        raise CheckpointError(
+            f"{quote(path)} is not a path", "give the path alone, such as progress_table.0.status"
+        )
     return Edit(_parse_path(path, path), action, value, path)
 
 
@@ -268,7 +298,9 @@ def check_text(word: object) -> None:
     try:
         word.encode()
     except UnicodeEncodeError:
-        raise CheckpointError(f"{quote(word)} is not UTF-8 text", "give the value in UTF-8") from None
+        raise CheckpointError(
+            f"{quote(word)} is not UTF-8 text", "give the value in UTF-8"
+        ) from None
 
 
 def quote_step(word: str) -> str:
@@ -309,5 +341,8 @@ def _take_step(text: str, *, is_first: bool) -> tuple[PathStep | None, str]:
 
 
 def path_text(path: tuple[PathStep, ...]) -> str:
-    shown = "".join(f"[{quote_step(step.name)}]" if step.bracketed else f".{quote_step(step.name)}" for step in path)
+    shown = "".join(
+        f"[{quote_step(step.name)}]" if step.bracketed else f".{quote_step(step.name)}"
+        for step in path
+    )
     return shown.removeprefix(".")

@@ -12,11 +12,13 @@ from checkpoint_git.protocols.skill.names import TEXTS
 from checkpoint_git.protocols.skill.shape import INCOMPLETE, find_parent, write_item
 
 
-def retype(finding: Finding, advised: Sequence[str], edit: Edit, place: str) -> tuple[str, list[str]]:
+def retype(
+    finding: Finding, advised: Sequence[str], edit: Edit, place: str
+) -> tuple[str, list[str]]:
     """Return (advice, edits) about a finding of a refused update.
 
-    advised: the words of the hint's command. place: the pointer that edit wrote. Raises LookupError where
-    the line for another finding corrects this one, too.
+    advised: the words of the hint's command. place: the pointer that edit wrote. Raises LookupError
+    where the line for another finding corrects this one, too.
     """
     steps = steps_of(finding.hint)
     what = steps[0].text if steps else ""
@@ -34,16 +36,22 @@ def retype(finding: Finding, advised: Sequence[str], edit: Edit, place: str) -> 
         if retyped is not None:
             advice, line = retyped
             return advice or what, [line]
-    elif place == "/context_primer" and isinstance(value, list) and all(isinstance(text, str) for text in value):
+    elif (
+        place == "/context_primer"
+        and isinstance(value, list)
+        and all(isinstance(text, str) for text in value)
+    ):
         return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", text) for text in value]
     return what, [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
 
 
-def _correct_part(value: Any, parts: Sequence[str], finding: Finding, advised: str, what: str) -> None:
+def _correct_part(
+    value: Any, parts: Sequence[str], finding: Finding, advised: str, what: str
+) -> None:
     """Correct the part of an edit's value that a finding is about, in place.
 
-    parts: of the pointer from the value to it. advised: the last word of the hint's command, and what: its
-    advice. Raises LookupError if there is no such part.
+    parts: of the pointer from the value to it. advised: the last word of the hint's command, and
+    what: its advice. Raises LookupError if there is no such part.
     """
     *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
     holder = value
@@ -73,7 +81,8 @@ def _guess_part(wrong: Any, key: Any, finding: Finding, advised: str, what: str)
 
 
 def _retype_text(text: str, finding: Finding, edit: Edit, place: str) -> tuple[str, str] | None:
-    """Return (advice, edit) for a text where the schema wants something else; None if nothing is known.
+    """Return (advice, edit) for a text where the schema wants something else; None if nothing is
+    known.
 
     The advice is "" if the finding's own is right.
     """

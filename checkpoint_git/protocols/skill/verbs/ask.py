@@ -22,10 +22,20 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
+    parser.add_argument(
+        "skill", metavar="NAME", help="whose checkpoint; optional if there is only one"
+    )
     parser.add_argument("question", metavar="QUESTION", nargs="+", help="what is to be decided")
-    parser.add_argument("--option", metavar="TEXT", action="append", default=[], help="a possible answer; repeatable")
-    parser.add_argument("--blocks", metavar="ROW", help="the id of the progress_table row that waits")
+    parser.add_argument(
+        "--option",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="a possible answer; repeatable",
+    )
+    parser.add_argument(
+        "--blocks", metavar="ROW", help="the id of the progress_table row that waits"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

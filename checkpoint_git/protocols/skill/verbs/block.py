@@ -22,10 +22,16 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
+    parser.add_argument(
+        "skill", metavar="NAME", help="whose checkpoint; optional if there is only one"
+    )
     parser.add_argument("text", metavar="TEXT", nargs="+", help="what blocks the work")
-    parser.add_argument("--needs", metavar="WHO", help="who can clear it: user_decision, code_fix, external_dep")
-    parser.add_argument("--blocks", metavar="ROW", help="the id of the progress_table row that waits")
+    parser.add_argument(
+        "--needs", metavar="WHO", help="who can clear it: user_decision, code_fix, external_dep"
+    )
+    parser.add_argument(
+        "--blocks", metavar="ROW", help="the id of the progress_table row that waits"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

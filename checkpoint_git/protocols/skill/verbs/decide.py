@@ -24,9 +24,14 @@ exit 1: refused, nothing written
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = "%(prog)s NAME [ID] ANSWER"
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
     parser.add_argument(
-        "words", metavar="[ID] ANSWER", nargs="+", help="the question's id, if several wait; the answer"
+        "skill", metavar="NAME", help="whose checkpoint; optional if there is only one"
+    )
+    parser.add_argument(
+        "words",
+        metavar="[ID] ANSWER",
+        nargs="+",
+        help="the question's id, if several wait; the answer",
     )
 
 

@@ -1,4 +1,6 @@
-"""`checkpoint done`: take the first next action off the queue, after its own proof where that is asked for."""
+"""`checkpoint done`: take the first next action off the queue, after its own proof where that is
+asked for.
+"""
 
 import argparse
 from typing import Any, NamedTuple
@@ -11,7 +13,12 @@ from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import store, views
-from checkpoint_git.protocols.skill.edit.actions import check_next, describe_goals, find_done_trouble, finish_action
+from checkpoint_git.protocols.skill.edit.actions import (
+    check_next,
+    describe_goals,
+    find_done_trouble,
+    finish_action,
+)
 from checkpoint_git.protocols.skill.edit.entries import MadeEntry, find_action
 from checkpoint_git.protocols.skill.verbs.record import record
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
@@ -40,7 +47,12 @@ _FINISH_FIRST = "finish or drop them first, or add --force"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
-    add("action", metavar="ACTION", nargs="*", help="its number or part of its text; default: the first")
+    add(
+        "action",
+        metavar="ACTION",
+        nargs="*",
+        help="its number or part of its text; default: the first",
+    )
     add("--verify", action="store_true", help="run the action's done_when first; it must succeed")
     add("--yes", action="store_true", help="with --verify: do not ask before running it")
     after = parser.add_mutually_exclusive_group()
@@ -71,9 +83,10 @@ def done(
     expected: Asked | None = None,
     on_wait: Tell = lambda: None,
 ) -> DoneResult:
-    """Moves an action to recently_done, by default the first one. action: its number, its id or a part of its text.
-    expected: refuse unless the action and its command still say this.
-    Raises CheckpointError if there is no checkpoint, for an empty next action, and for one that comes with complete.
+    """Moves an action to recently_done, by default the first one. action: its number, its id or a
+    part of its text. expected: refuse unless the action and its command still say this. Raises
+    CheckpointError if there is no checkpoint, for an empty next action, and for one that comes with
+    complete.
     """
     check_next(next_action, complete)
 
@@ -87,12 +100,16 @@ def done(
         if expected is not None and _read_action(value, at) != expected:
             message = "the action changed while its command ran, so it was not marked as done"
             hint = advise("look again", "checkpoint", "next")
-            return Finding("done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint)
+            return Finding(
+                "done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint
+            )
         taken = finish_action(value, now, next_action, complete, at)
         return MadeEntry(views.action_text(taken), ("next_actions", "recently_done"))
 
     written, entry = record(place, skill, now, change, on_wait)
-    return DoneResult(written, entry.line if entry else "", _read_action(written.document.value or {}, 0)[0])
+    return DoneResult(
+        written, entry.line if entry else "", _read_action(written.document.value or {}, 0)[0]
+    )
 
 
 def _read_action(value: dict[str, Any], at: int) -> Asked:
@@ -109,7 +126,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         expected, trouble = _verify(place, args, invocation)
         if trouble:
             action = {"action": expected[0] or None, "done_when": expected[1]}
-            return Outcome({"skill": args.skill, "written": False, "verified": False, **action}, [], [trouble], 1)
+            return Outcome(
+                {"skill": args.skill, "written": False, "verified": False, **action},
+                [],
+                [trouble],
+                1,
+            )
     if args.complete and not args.force:
         _ask_remaining(place, args, invocation)
     tell = say_waiting(invocation.stderr)
@@ -160,7 +182,9 @@ def _ask_remaining(place: Place, args: argparse.Namespace, invocation: Invocatio
     raise CheckpointError(message, _FINISH_FIRST)
 
 
-def _tell_result(args: argparse.Namespace, written: Written, action_done: str, following: str) -> list[Block]:
+def _tell_result(
+    args: argparse.Namespace, written: Written, action_done: str, following: str
+) -> list[Block]:
     lines: list[Block] = [Line(f"done: {action_done}", "good")]
     if args.complete:
         left = "" if following else "nothing is left to do: "
@@ -176,7 +200,9 @@ def _tell_result(args: argparse.Namespace, written: Written, action_done: str, f
     return lines
 
 
-def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> tuple[Asked, Finding | None]:
+def _verify(
+    place: Place, args: argparse.Namespace, invocation: Invocation
+) -> tuple[Asked, Finding | None]:
     """The action and its command, and why its command did not prove it done (None: it did)."""
     document = store.read_document(place, args.skill, invocation.now)
     at = find_action(document.value or {}, args.action, "done")
@@ -184,11 +210,17 @@ def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> t
         return ("", None), None  # done itself says what is wrong
     text, command = asked = _read_action(document.value or {}, at)
     if command:
-        trouble = _find_refusal(command, args, invocation) or _run_command(place, command, invocation)
+        trouble = _find_refusal(command, args, invocation) or _run_command(
+            place, command, invocation
+        )
     else:
         message = f'the action "{escape_controls(shorten(text, 60))}" has no done_when, so nothing can verify it'
-        trouble = Finding("done/no-done-when", "error", message, hint="mark it as done without --verify")
-    return asked, trouble._replace(path=document.path, where=f"/next_actions/{at}") if trouble else None
+        trouble = Finding(
+            "done/no-done-when", "error", message, hint="mark it as done without --verify"
+        )
+    return asked, trouble._replace(
+        path=document.path, where=f"/next_actions/{at}"
+    ) if trouble else None
 
 
 def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation) -> Finding | None:
@@ -201,9 +233,14 @@ def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation
     if not invocation.interactive:
         message = "a command from a checkpoint is only run after asking, which needs a terminal"
         return Finding("done/not-confirmed", "error", message, hint="read it, then add --yes")
-    if invocation.ask("run it with sh in the repository's root? [y/N]").strip().lower() in ("y", "yes"):
+    if invocation.ask("run it with sh in the repository's root? [y/N]").strip().lower() in (
+        "y",
+        "yes",
+    ):
         return None
-    return Finding("done/not-confirmed", "error", "the command was not run, and nothing was changed")
+    return Finding(
+        "done/not-confirmed", "error", "the command was not run, and nothing was changed"
+    )
 
 
 def _run_command(place: Place, command: str, invocation: Invocation) -> Finding | None:
@@ -211,7 +248,9 @@ def _run_command(place: Place, command: str, invocation: Invocation) -> Finding 
 
     invocation.stderr.flush()
     # what the command prints goes to stderr: stdout carries our own answer
-    finished = subprocess.run(["sh", "-c", command], cwd=place.top, stdin=subprocess.DEVNULL, stdout=2, check=False)
+    finished = subprocess.run(
+        ["sh", "-c", command], cwd=place.top, stdin=subprocess.DEVNULL, stdout=2, check=False
+    )
     if finished.returncode == 0:
         return None
     code = finished.returncode

@@ -22,9 +22,14 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
     parser.add_argument(
-        "action", metavar="ACTION", nargs="*", help="its number or part of its text; default: the first"
+        "skill", metavar="NAME", help="whose checkpoint; optional if there is only one"
+    )
+    parser.add_argument(
+        "action",
+        metavar="ACTION",
+        nargs="*",
+        help="its number or part of its text; default: the first",
     )
     parser.add_argument("--why", "--reason", metavar="TEXT", required=True, help="the reason")
     parser.add_argument("--next", metavar="TEXT", help="the next action, put first in the list")

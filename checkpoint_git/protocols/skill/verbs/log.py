@@ -1,4 +1,6 @@
-"""`checkpoint log`: the life of a checkpoint through git's history: what each commit advanced, decided and closed."""
+"""`checkpoint log`: the life of a checkpoint through git's history: what each commit advanced,
+decided and closed.
+"""
 
 import argparse
 import os
@@ -18,8 +20,18 @@ from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.brief.history import DecodedVersions, LifeEntry, Version, read_entries
-from checkpoint_git.protocols.skill.brief.life import describe_event, event_lines, is_different, is_wanted
+from checkpoint_git.protocols.skill.brief.history import (
+    DecodedVersions,
+    LifeEntry,
+    Version,
+    read_entries,
+)
+from checkpoint_git.protocols.skill.brief.life import (
+    describe_event,
+    event_lines,
+    is_different,
+    is_wanted,
+)
 from checkpoint_git.protocols.skill.brief.since import read_since
 
 HELP = """\
@@ -50,14 +62,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("skill", metavar="NAME", nargs="?", help="whose checkpoint; required if there are several")
     help_text = f"show at most N commits, newest first; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
     add("-n", "--limit", metavar="N", type=int, help=help_text)
-    add("--since", metavar="TIME", help="only commits since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z")
-    add("--rows", metavar="ID", nargs="?", const="", action="append", help="only rows, or this one; repeatable")
+    add(
+        "--since",
+        metavar="TIME",
+        help="only commits since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z",
+    )
+    add(
+        "--rows",
+        metavar="ID",
+        nargs="?",
+        const="",
+        action="append",
+        help="only rows, or this one; repeatable",
+    )
     add("--decisions", action="store_true", help="only decisions, and blockers opened and closed")
     add("--all", action="store_true", help="include commits without a visible change")
 
 
 class LogResult(NamedTuple):
-    """entries: newest first. is_cut: older ones exist. silent: commits without a visible change among them."""
+    """entries: newest first. is_cut: older ones exist. silent: commits without a visible change
+    among them.
+    """
 
     skill: str
     path: str
@@ -77,8 +102,9 @@ def log(
     decisions: bool = False,
     silent_too: bool = False,
 ) -> LogResult:
-    """The life of one skill's checkpoint. limit: entries, 0 for all. since: seconds since 1970. rows: ids, [] for all.
-    Raises CheckpointError outside git, and for a skill of which neither the folder nor the history knows.
+    """The life of one skill's checkpoint. limit: entries, 0 for all. since: seconds since 1970.
+    rows: ids, [] for all. Raises CheckpointError outside git, and for a skill of which neither the
+    folder nor the history knows.
     """
     layout.check_skill_name(skill)
     if place.work_tree is None:
@@ -115,7 +141,9 @@ def log(
     return LogResult(skill, path, kept, is_cut, silent, findings)
 
 
-def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[str]) -> Iterator[LifeEntry]:
+def read_life(
+    place: Place, skill: str, since: int | None, boundary: frozenset[str]
+) -> Iterator[LifeEntry]:
     assert place.work_tree
     path = layout.relative_checkpoint_path(place, skill)
     on_disk = store.read_skill(place, skill)
@@ -123,8 +151,14 @@ def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[s
     with Blobs(place.work_tree, environment(), MAX_BYTES) as blobs:
         versions = DecodedVersions(blobs.read, own)
         head, now = read_blob_at_head(place.work_tree, path), _ON_DISK if own else ""
-        steps = read_life_steps(place.work_tree, path, _KIN, lambda paths: history_specs(paths, skill), since)
-        if not isinstance(on_disk, OSError) and (head or now) and not _is_same(versions.read(head), versions.read(now)):
+        steps = read_life_steps(
+            place.work_tree, path, _KIN, lambda paths: history_specs(paths, skill), since
+        )
+        if (
+            not isinstance(on_disk, OSError)
+            and (head or now)
+            and not _is_same(versions.read(head), versions.read(now))
+        ):
             steps = chain([Step(Commit("", (), 0, 0, "", ""), [Touch(path, (head,), now)])], steps)
         yield from read_entries(steps, versions, skill, boundary)
 
@@ -149,14 +183,24 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         skills = store.list_skills(place)
         if len(skills) != 1:
             known = join_hints(*(command("checkpoint", "log", name) for name in skills[:12]))
-            raise CheckpointError("which checkpoint?", known or "the folder has none; name a deleted one")
+            raise CheckpointError(
+                "which checkpoint?", known or "the folder has none; name a deleted one"
+            )
         skill = skills[0]
     since = None if args.since is None else read_since(args.since, invocation.now)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT
     if limit < 0:
         raise CheckpointError(f"-n {limit}: not a number of commits", "give 0 for all")
     rows = None if args.rows is None else args.rows if all(args.rows) else []
-    result = log(place, skill, limit=limit, since=since, rows=rows, decisions=args.decisions, silent_too=args.all)
+    result = log(
+        place,
+        skill,
+        limit=limit,
+        since=since,
+        rows=rows,
+        decisions=args.decisions,
+        silent_too=args.all,
+    )
     data = {
         "skill": skill,
         "path": result.path,
@@ -177,7 +221,12 @@ def _render(result: LogResult) -> Iterator[Block]:
         title, commit = "not committed yet", entry.commit
         if commit is not None:
             at = write_instant(commit.at)
-            words = [commit.id[:9], f"{at[:10]} {at[11:16]}", commit.author, shorten(commit.subject, 80)]
+            words = [
+                commit.id[:9],
+                f"{at[:10]} {at[11:16]}",
+                commit.author,
+                shorten(commit.subject, 80),
+            ]
             title = "  ".join([*words, "(merge)"] if entry.is_merge else words)
         yield Line(title, "strong" if commit else "warn", hang=2)
         events = [(event.kind, describe_event(event)) for event in entry.events]

@@ -12,7 +12,13 @@ from checkpoint_git.git.clone import add_gaps, find_claims
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.brief.branches import has_others
 from checkpoint_git.protocols.skill.brief.brief import make_briefs
-from checkpoint_git.protocols.skill.brief.next_action import NO_ACTION, NextAction, Queue, SkippedAction, plan_queue
+from checkpoint_git.protocols.skill.brief.next_action import (
+    NO_ACTION,
+    NextAction,
+    Queue,
+    SkippedAction,
+    plan_queue,
+)
 from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import outline
@@ -38,18 +44,26 @@ done_when_merged is merged, or if its text is only "Merge #12" and #12 is.
 exit 1: a checkpoint is invalid
 """
 
-_GLYPHS: dict[str, Glyph] = {"gate": "in_progress", "idle": "stale"}  # of the ranks that are not called as theirs
+# of the ranks that are not called as theirs
+_GLYPHS: dict[str, Glyph] = {
+    "gate": "in_progress",
+    "idle": "stale",
+}
 
 
 class NextResult(NamedTuple):
-    """queue: all actions, the most important first. findings: broken files, and whether the history could be asked."""
+    """queue: all actions, the most important first. findings: broken files, and whether the history
+    could be asked.
+    """
 
     queue: Queue
     findings: list[Finding]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", nargs="?", help="of this checkpoint; default: of all")
+    parser.add_argument(
+        "skill", metavar="NAME", nargs="?", help="of this checkpoint; default: of all"
+    )
     parser.add_argument("--all", action="store_true", help="the whole queue, and what was skipped")
 
 
@@ -86,7 +100,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation, claims)
 
 
-def _move_claimed(actions: list[NextAction], claims: "list[Claim]", place: Place, invocation: Invocation) -> None:
+def _move_claimed(
+    actions: list[NextAction], claims: "list[Claim]", place: Place, invocation: Invocation
+) -> None:
     """Move what somebody else has claimed to the end of the queue, in place."""
     if claims:
         from checkpoint_git.git.leases import find_holder
@@ -104,11 +120,19 @@ def _find_done_elsewhere(place: Place, action: NextAction, now: int) -> list[str
 
     ahead, _ = find_ahead(place, now, action.skill)
     wanted = {("done", text) for text in (action.action, action.then) if text}
-    return [version.branch or version.work_tree for version in ahead if wanted.intersection(version.events)]
+    return [
+        version.branch or version.work_tree
+        for version in ahead
+        if wanted.intersection(version.events)
+    ]
 
 
-def _queue_lines(actions: list[NextAction], elsewhere: list[str], findings: list[Finding], now: int) -> list[Block]:
-    """Return the actions to show, or why there are none. elsewhere: where the first one is done already."""
+def _queue_lines(
+    actions: list[NextAction], elsewhere: list[str], findings: list[Finding], now: int
+) -> list[Block]:
+    """Return the actions to show, or why there are none. elsewhere: where the first one is done
+    already.
+    """
     broken = sum(finding.level == "error" for finding in findings)
     if not actions and broken:
         return [Line(f"no next action: {plural(broken, 'checkpoint')} cannot be used", "bad")]
@@ -124,7 +148,9 @@ def _queue_lines(actions: list[NextAction], elsewhere: list[str], findings: list
 
 def _lines(action: NextAction, now: int) -> list[Block]:
     glyph = _GLYPHS.get(action.rank, cast(Glyph, action.rank))
-    facts: list[Block] = [Line(f"    {text}", "dim", hang=6) for text in describe_facts(action.facts, now)]
+    facts: list[Block] = [
+        Line(f"    {text}", "dim", hang=6) for text in describe_facts(action.facts, now)
+    ]
     lines: list[Block] = [Line(f"{action.skill}: {action.action}", "strong", glyph, 2)]
     if not action.then:
         lines += facts

@@ -22,7 +22,9 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
+    parser.add_argument(
+        "skill", metavar="NAME", help="whose checkpoint; optional if there is only one"
+    )
     parser.add_argument("text", metavar="TEXT", nargs="+", help="what was decided, in a sentence")
 
 

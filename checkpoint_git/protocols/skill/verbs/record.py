@@ -25,7 +25,9 @@ class EntryResult(NamedTuple):
     entry: MadeEntry | None
 
 
-def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = lambda: None) -> EntryResult:
+def record(
+    place: Place, skill: str, now: int, change: Record, on_wait: Tell = lambda: None
+) -> EntryResult:
     """Changes a checkpoint by an entry. Raises CheckpointError where there is none."""
     found: list[MadeEntry] = []
 
@@ -45,7 +47,9 @@ def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = l
 
 
 def run_record(verb: str, args: Namespace, invocation: Invocation, change: Record) -> Outcome:
-    """Run a verb that changes a checkpoint by one entry; exit code 1 where the change is refused."""
+    """Run a verb that changes a checkpoint by one entry; exit code 1 where the change is
+    refused.
+    """
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
     result = record(place, args.skill, invocation.now, change, tell)

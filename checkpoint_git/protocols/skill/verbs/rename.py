@@ -36,9 +36,10 @@ exit 1: refused, nothing written
 
 
 class Renamed(NamedTuple):
-    """path: of the checkpoint now. refused: errors that prevent it; nothing was written then. staged: whether git's
-    index has the new name. history: how many files of its past moved. dependents: whose depends_on changed. mentions:
-    whose depends_on still names it, among other words. arisen: findings that were not there before.
+    """path: of the checkpoint now. refused: errors that prevent it; nothing was written then.
+    staged: whether git's index has the new name. history: how many files of its past moved.
+    dependents: whose depends_on changed. mentions: whose depends_on still names it, among other
+    words. arisen: findings that were not there before.
     """
 
     path: str
@@ -65,10 +66,16 @@ def find_claim(place: Place, skill: str, env: Mapping[str, str], now: int) -> Fi
 
 
 def rename(
-    place: Place, skill: str, new: str, now: int, env: Mapping[str, str], on_wait: Tell = lambda: None
+    place: Place,
+    skill: str,
+    new: str,
+    now: int,
+    env: Mapping[str, str],
+    on_wait: Tell = lambda: None,
 ) -> Renamed:
-    """Rename a checkpoint under the lock. The new files are whole before an old one goes, so a kill loses nothing.
-    Raises CheckpointError for a name that is invalid or taken, a checkpoint that cannot be read, and one in a merge.
+    """Rename a checkpoint under the lock. The new files are whole before an old one goes, so a kill
+    loses nothing. Raises CheckpointError for a name that is invalid or taken, a checkpoint that
+    cannot be read, and one in a merge.
     """
     layout.check_skill_name(skill)
     layout.check_skill_name(new)
@@ -96,16 +103,30 @@ def rename(
             atomic.remove_known(old, content)
         _move_kept(place, shown, new_shown, known[path], data, new)
         dependents, mentions = _rename_dependencies(place, skill, new, now)
-    return Renamed(new_shown, [], staged, len(contents) - 1, tuple(dependents), tuple(mentions), tuple(written.arisen))
+    return Renamed(
+        new_shown,
+        [],
+        staged,
+        len(contents) - 1,
+        tuple(dependents),
+        tuple(mentions),
+        tuple(written.arisen),
+    )
 
 
 def _check_free(place: Place, skill: str, new: str) -> None:
-    """Raises CheckpointError for a new name that is taken, by a checkpoint or by the history of a former one."""
+    """Raises CheckpointError for a new name that is taken, by a checkpoint or by the history of a
+    former one.
+    """
     hint = "choose another name"
     if store.is_mistyped(new, store.list_skills(place)):
         raise CheckpointError(f"a checkpoint cannot be named {quote(new)}", hint)
     if skill.casefold() == new.casefold():
-        what = "is its name already" if skill == new else "differs only in case, which some systems ignore"
+        what = (
+            "is its name already"
+            if skill == new
+            else "differs only in case, which some systems ignore"
+        )
         raise CheckpointError(f"{new} {what}", hint)
     store.check_index(place, new)
     for known in store.list_skills(place):
@@ -115,18 +136,24 @@ def _check_free(place: Place, skill: str, new: str) -> None:
     if place.git_dir and read_tag(place.work_tree, place.git_dir, shown):
         raise CheckpointError(f"{shown} is not here, but still in git's index", hint)
     if store.list_history(place, new):
-        raise CheckpointError(f"a former {new} has files in {layout.DIRECTORY}/{layout.HISTORY}", hint)
+        raise CheckpointError(
+            f"a former {new} has files in {layout.DIRECTORY}/{layout.HISTORY}", hint
+        )
 
 
-def _write_new(place: Place, contents: Mapping[str, tuple[str, bytes]], new: str, env: Mapping[str, str]) -> bool:
-    """Create the new files and stage them; return whether the index has the checkpoint. On an error none is left.
-    contents: old path -> new path and what is written there.
+def _write_new(
+    place: Place, contents: Mapping[str, tuple[str, bytes]], new: str, env: Mapping[str, str]
+) -> bool:
+    """Create the new files and stage them; return whether the index has the checkpoint. On an error
+    none is left. contents: old path -> new path and what is written there.
     """
     created = list[str]()
     try:
         for old, (new_path, data) in contents.items():
             if not atomic.create_file(new_path, data, stat.S_IMODE(os.stat(old).st_mode)):
-                raise CheckpointError(f"{relative_path(new_path, place.top)} already exists", "choose another name")
+                raise CheckpointError(
+                    f"{relative_path(new_path, place.top)} already exists", "choose another name"
+                )
             created.append(new_path)
         return _stage(place, {old: new_path for old, (new_path, _) in contents.items()}, new, env)
     except BaseException:
@@ -163,7 +190,11 @@ def _rename_text(data: bytes | None, new: str) -> bytes | None:
         root = jsontext.parse(jsontext.decode(data or b""))
     except jsontext.JsonTextError:
         return None
-    return jsonwrite.rewrite(root, {**root.value, "skill": new}).encode() if isinstance(root.value, dict) else None
+    return (
+        jsonwrite.rewrite(root, {**root.value, "skill": new}).encode()
+        if isinstance(root.value, dict)
+        else None
+    )
 
 
 def _move_kept(place: Place, old: str, path: str, was: bytes, data: bytes, new: str) -> None:
@@ -177,13 +208,19 @@ def _move_kept(place: Place, old: str, path: str, was: bytes, data: bytes, new: 
         store.keep_write(place, path, before, data, is_undone=kept[2])
 
 
-def _rename_dependencies(place: Place, skill: str, new: str, now: int) -> tuple[list[str], list[str]]:
-    """Put the new name in depends_on of the others; return whose changed, and whose says it among other words."""
+def _rename_dependencies(
+    place: Place, skill: str, new: str, now: int
+) -> tuple[list[str], list[str]]:
+    """Put the new name in depends_on of the others; return whose changed, and whose says it among
+    other words.
+    """
     changed, mentions = list[str](), list[str]()
     for document in list(store.iterate_documents(place, now)):
         waits = [wait for wait in views.list_waits(document.value or {}) if isinstance(wait, str)]
         if skill in waits:
-            written = plan_write(document.path, document, lambda value: _depend_on(value or {}, skill, new), now)
+            written = plan_write(
+                document.path, document, lambda value: _depend_on(value or {}, skill, new), now
+            )
             if not written.refused:
                 data = (written.document.text or "").encode()
                 store.write_checkpoint(place, document.skill, (document.text or "").encode(), data)
@@ -236,7 +273,9 @@ def _describe(args: Namespace, place: Place, result: Renamed | None) -> dict[str
 def _tell(args: Namespace, result: Renamed) -> list[Block]:
     staged = ", staged" if result.staged else ""
     back = advise("to go back", "checkpoint", "rename", args.new, args.skill)
-    lines: list[Block] = [Line(f"{args.skill}: renamed to {args.new} in {result.path}{staged}", "good", hint=back)]
+    lines: list[Block] = [
+        Line(f"{args.skill}: renamed to {args.new} in {result.path}{staged}", "good", hint=back)
+    ]
     if result.history:
         lines.append(Line(f"  {plural(result.history, 'file')} of its history renamed, too", "dim"))
     for name in result.dependents:

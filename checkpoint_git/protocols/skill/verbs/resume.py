@@ -50,8 +50,12 @@ exit 1: stop and ask: blocked, failed, stale or invalid
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="the checkpoint to continue; optional if there is only one")
-    parser.add_argument("--continue", dest="go_on", action="store_true", help="continue where it would stop and ask")
+    parser.add_argument(
+        "skill", metavar="NAME", help="the checkpoint to continue; optional if there is only one"
+    )
+    parser.add_argument(
+        "--continue", dest="go_on", action="store_true", help="continue where it would stop and ask"
+    )
 
 
 _MOST_DONE = 3
@@ -59,7 +63,8 @@ _MOST_TICKETS = 12
 
 
 class ResumeResult(NamedTuple):
-    """plan: what is to happen. document, brief: None if there is no checkpoint. drift: what no longer fits.
+    """plan: what is to happen. document, brief: None if there is no checkpoint. drift: what no
+    longer fits.
 
     siblings: the pm_refs of other skills. now: seconds since 1970.
     """
@@ -86,9 +91,11 @@ class ResumeResult(NamedTuple):
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
-    """Return how to continue with a skill. A missing or broken checkpoint is not an error but a plan that says so.
+    """Return how to continue with a skill. A missing or broken checkpoint is not an error but a
+    plan that says so.
 
-    env: the environment in which git is asked about files. Raises CheckpointError for an invalid name.
+    env: the environment in which git is asked about files. Raises CheckpointError for an invalid
+    name.
     """
     document = _read_document(place, skill, now)
     siblings = list[dict[str, Any]]()
@@ -131,8 +138,12 @@ def _read_document(place: Place, skill: str, now: int) -> Document | None:
     return document._replace(value=hide_secrets(document.value, text), findings=findings)
 
 
-def _find_drift(place: Place, document: Document, brief: Brief, env: Mapping[str, str], now: int) -> Sequence[Finding]:
-    """Return what happened to the files since the last write; soon after it, only which of them are gone."""
+def _find_drift(
+    place: Place, document: Document, brief: Brief, env: Mapping[str, str], now: int
+) -> Sequence[Finding]:
+    """Return what happened to the files since the last write; soon after it, only which of them are
+    gone.
+    """
     if brief.age is not None and brief.age > LOOK_AFTER:
         from checkpoint_git.protocols.skill.drift.file_facts import read_drift
 
@@ -149,12 +160,16 @@ def _find_drift(place: Place, document: Document, brief: Brief, env: Mapping[str
 
     facts = make_facts(place, [document], now, env)
     files = facts.files.get(document.path, ())
-    facts.files = {document.path: [file for file in files if file.fate in LOST or file.state == "there"]}
+    facts.files = {
+        document.path: [file for file in files if file.fate in LOST or file.state == "there"]
+    }
     return [*find_missing_files(facts), *facts.context.troubles]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 0 to go on (or when all is complete, or nothing is there yet), 1 to stop and ask."""
+    """The verb: exit code 0 to go on (or when all is complete, or nothing is there yet), 1 to stop
+    and ask.
+    """
     layout.check_skill_name(args.skill)
     place = _find_or_plan_place(invocation.cwd)
     has_folder = os.path.isdir(place.directory)
@@ -171,9 +186,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not_compared:
         blocks.append(Line(not_compared, "warn", hang=2))
     worktrees = [version._asdict() for version in ahead]
-    named = views.text_field((result.document.value if result.document else None) or {}, "project_dir")
+    named = views.text_field(
+        (result.document.value if result.document else None) or {}, "project_dir"
+    )
     project_dir = layout.find_project_dir(named, place.root) or None
-    data = {**_data(result), "project_dir": project_dir, "worktrees": worktrees, "not_compared": not_compared}
+    data = {
+        **_data(result),
+        "project_dir": project_dir,
+        "worktrees": worktrees,
+        "not_compared": not_compared,
+    }
 
     errors = list[Finding]()
     if result.document:
@@ -185,7 +207,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _find_or_plan_place(cwd: str) -> Place:
-    """Return the project's place; without a folder of checkpoints there is nothing to resume yet."""
+    """Return the project's place; without a folder of checkpoints there is nothing to resume
+    yet.
+    """
     try:
         return find_place(cwd)
     except CheckpointError:
@@ -214,7 +238,9 @@ def _fold_findings(outcome: Outcome, skill: str) -> Outcome:
 
 
 def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
-    """Return the lines. others: the skills that have a checkpoint, None if there is no folder for them."""
+    """Return the lines. others: the skills that have a checkpoint, None if there is no folder for
+    them.
+    """
     blocks = _orientation_lines(result)
     if "missing" in result.plan.reasons:
         blocks += _missing_lines(result.plan, others)
@@ -262,7 +288,12 @@ def _missing_lines(plan: ResumePlan, others: list[str] | None) -> list[Block]:
 
 def _broken_lines(plan: ResumePlan) -> list[Block]:
     why = Line(f"{plan.why}.", "bad", "failed", 2)
-    return [why, Line("Start fresh; the file is kept until you remove it:"), *_answer_lines(plan), Line("")]
+    return [
+        why,
+        Line("Start fresh; the file is kept until you remove it:"),
+        *_answer_lines(plan),
+        Line(""),
+    ]
 
 
 def _complete_lines(result: ResumeResult) -> list[Block]:
@@ -302,7 +333,9 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     """Return the action to resume from, and what to know before it."""
     lines = _warning_lines(result)
     for decision in result.brief.decisions if result.brief else ():
-        lines.append(Line(f"Ask before proceeding: {decision.describe(result.now)}", "bad", "decision", 2))
+        lines.append(
+            Line(f"Ask before proceeding: {decision.describe(result.now)}", "bad", "decision", 2)
+        )
     lines += _first_lines(result)
     for key, title in PRIMER.items():
         entries = [Line(f"  - {text}", hang=4) for text in result.background.primer[key]]
@@ -321,7 +354,9 @@ def _first_lines(result: ResumeResult) -> list[Block]:
         return [Line(text, "good", "in_progress", 2), *_check_lines(first)]
     has_merged = result.brief is not None and bool(result.brief.shipped)
     why = "every noted action is merged" if has_merged else "nothing is noted"
-    how = advise("add what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action"))
+    how = advise(
+        "add what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action")
+    )
     return [Line(f"Resuming, though {why}", "warn", "stale", 2, how)]
 
 
@@ -342,18 +377,26 @@ def _check_lines(action: Action) -> list[Block]:
 
 
 def _background_lines(result: ResumeResult) -> list[Block]:
-    """Return what was done last, and the tickets of other skills; one of these may be where this work came from."""
+    """Return what was done last, and the tickets of other skills; one of these may be where this
+    work came from.
+    """
     done = list[Block]()
     for text, time in result.background.recently_done[:_MOST_DONE]:
         done.append(Line(f"  - {text} ({time})" if time else f"  - {text}", hang=4))
 
     tickets = list[Block]()
     for ref in result.siblings[:_MOST_TICKETS]:
-        words = (str(ref[name]) for name in ("id", "role", "provider", "url") if isinstance(ref.get(name), str | int))
+        words = (
+            str(ref[name])
+            for name in ("id", "role", "provider", "url")
+            if isinstance(ref.get(name), str | int)
+        )
         tickets.append(Line(f"  - {ref['skill']}: {', '.join(words)}", hang=4))
     hidden = len(result.siblings) - len(tickets)
     if hidden > 0:
-        tickets.append(Line(f"  and {hidden} more", "dim", hint=command("checkpoint", "show", "--tickets")))
+        tickets.append(
+            Line(f"  and {hidden} more", "dim", hint=command("checkpoint", "show", "--tickets"))
+        )
     return [*_listed("Done last", done), *_listed("Tickets of other skills", tickets)]
 
 
@@ -364,7 +407,11 @@ def _listed(title: str, lines: Sequence[Block]) -> list[Block]:
 def _warning_lines(result: ResumeResult) -> list[Block]:
     count = sum(finding.level != "note" for finding in result.drift)
     what = "one contradiction" if count == 1 else f"{count} contradictions"
-    return [Line(f"Check before you continue: {what}, see below.", "warn", "stale", 2)] if count else []
+    return (
+        [Line(f"Check before you continue: {what}, see below.", "warn", "stale", 2)]
+        if count
+        else []
+    )
 
 
 def _data(result: ResumeResult) -> dict[str, Any]:
@@ -376,13 +423,18 @@ def _data(result: ResumeResult) -> dict[str, Any]:
         "skill": plan.skill,
         "path": brief.path if brief else None,
         **plan.data,
-        **{name: views.text_field(value, name) for name in ("project", "phase", "step", "status", "progress_summary")},
+        **{
+            name: views.text_field(value, name)
+            for name in ("project", "phase", "step", "status", "progress_summary")
+        },
         "updated_at": views.text_field(value, "updated_at"),
         "progress": brief.progress if brief else {"complete": 0, "total": 0},
         "next_action": actions[0] if actions else None,
         "next_actions": actions,
         "shipped_actions": [shipped_data("text", action.text, action.facts) for action in shipped],
-        "recently_done": [{"text": text, "at": time or None} for text, time in background.recently_done],
+        "recently_done": [
+            {"text": text, "at": time or None} for text, time in background.recently_done
+        ],
         "siblings_pm_refs": result.siblings,
         "blockers": [blocker.data for blocker in result.blockers],
         "ask_first": [blocker.value for blocker in result.blockers if blocker.waits_on_user],

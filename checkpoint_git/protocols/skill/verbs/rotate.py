@@ -38,12 +38,14 @@ _MOST_SHOWN = 10  # entries that stay, of one checkpoint
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", nargs="?", help="whose checkpoint (default: all)")
-    parser.add_argument("--dry-run", action="store_true", help="show what would move, and change nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would move, and change nothing"
+    )
 
 
 class RotateResult(NamedTuple):
-    """moved: what goes, place by place. history: the file it goes to, None if nothing does. kept: what is closed and
-    stays. saved: bytes. findings: why nothing moves, or what could not be asked.
+    """moved: what goes, place by place. history: the file it goes to, None if nothing does. kept:
+    what is closed and stays. saved: bytes. findings: why nothing moves, or what could not be asked.
     """
 
     skill: str
@@ -54,9 +56,12 @@ class RotateResult(NamedTuple):
     findings: list[Finding]
 
 
-def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: Tell = lambda: None) -> RotateResult:
-    """Moves the past of one checkpoint into a history file; active file and history together hold every entry. The
-    history file is complete on disk before the active one shrinks. Raises CheckpointError if there is no file.
+def rotate(
+    place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: Tell = lambda: None
+) -> RotateResult:
+    """Moves the past of one checkpoint into a history file; active file and history together hold
+    every entry. The history file is complete on disk before the active one shrinks. Raises
+    CheckpointError if there is no file.
     """
     layout.check_skill_name(skill)
     # asked before the lock is taken: it can take a while
@@ -78,16 +83,22 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
             path = store.write_history(place, skill, marks, past)
             store.write_checkpoint(place, skill, document.text.encode(), rest)
     saved = len(document.text.encode()) - len(rest)
-    return RotateResult(skill, planned.moved, relative_path(path, place.top), planned.kept, saved, findings)
+    return RotateResult(
+        skill, planned.moved, relative_path(path, place.top), planned.kept, saved, findings
+    )
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb. With CHECKPOINT_SKILL set and no NAME given it rotates that skill's checkpoint only."""
+    """The verb. With CHECKPOINT_SKILL set and no NAME given it rotates that skill's checkpoint
+    only.
+    """
     place = find_place(invocation.cwd)
     skills = _choose_skills(place, args.skill, invocation)
     tell = say_waiting(invocation.stderr)
     shown = follow(skills, "rotating", len(skills), invocation)
-    results = [rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in shown]
+    results = [
+        rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in shown
+    ]
 
     blocks, findings, kept = list[Block](), list[Finding](), list[dict[str, Any]]()
     for result in results:
@@ -100,7 +111,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _choose_skills(place: Place, named: str | None, invocation: Invocation) -> list[str]:
-    """Return the skills to rotate: the named one, the environment's, else all. Raises CheckpointError."""
+    """Return the skills to rotate: the named one, the environment's, else all. Raises
+    CheckpointError.
+    """
     chosen = named or invocation.env.get("CHECKPOINT_SKILL", "")
     if named is not None or chosen:
         layout.check_skill_name(chosen)
@@ -127,7 +140,11 @@ def _lines(result: RotateResult, dry_run: bool) -> Iterator[Block]:
         yield Line(f"{result.skill}: nothing to move", "dim")
     for part in result.moved:
         count = len(part.items)
-        unread = sum(not is_reviewed(entry) for entry in part.items) if part.where == "/superseded" else 0
+        unread = (
+            sum(not is_reviewed(entry) for entry in part.items)
+            if part.where == "/superseded"
+            else 0
+        )
         note = f" ({unread} not marked as reviewed: read them there)" if unread else ""
         yield Line(f"  {part.where}: {count} {'entry' if count == 1 else 'entries'}{note}")
     for kept in result.kept[:_MOST_SHOWN]:

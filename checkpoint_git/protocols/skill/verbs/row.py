@@ -23,14 +23,18 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
+    parser.add_argument(
+        "skill", metavar="NAME", help="whose checkpoint; optional if there is only one"
+    )
     parser.add_argument("text", metavar="TEXT", nargs="+", help="the row's label or id")
     parser.add_argument(
         "--status",
         metavar="STATUS",
         help="not_started (default of a new row), in_progress, complete, blocked, failed, skipped or deferred",
     )
-    parser.add_argument("--id", metavar="ID", dest="row_id", help="the id of a new row; default: made of its label")
+    parser.add_argument(
+        "--id", metavar="ID", dest="row_id", help="the id of a new row; default: made of its label"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

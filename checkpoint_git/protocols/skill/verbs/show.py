@@ -15,7 +15,12 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.brief.brief import make_brief
 from checkpoint_git.protocols.skill.brief.resume_plan import plan_resume
-from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, facts_data, find_action_facts, read_work
+from checkpoint_git.protocols.skill.drift.merged_work import (
+    describe_facts,
+    facts_data,
+    find_action_facts,
+    read_work,
+)
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import find_refs, public_view, read_list
 
@@ -44,8 +49,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="only what other skills may read: no skill_state, no unknown fields (of others, CHECKPOINT_SKILL does it)",
     )
-    add("--absolute", action="store_true", help='show a project_dir of "." as the absolute path that it has here')
-    add("--tickets", metavar="ROLE", nargs="?", const="all", choices=("all", *_ROLES), help="only tickets (of a role)")
+    add(
+        "--absolute",
+        action="store_true",
+        help='show a project_dir of "." as the absolute path that it has here',
+    )
+    add(
+        "--tickets",
+        metavar="ROLE",
+        nargs="?",
+        const="all",
+        choices=("all", *_ROLES),
+        help="only tickets (of a role)",
+    )
 
 
 class _Shown(NamedTuple):
@@ -59,7 +75,8 @@ class _Shown(NamedTuple):
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
-    for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
+    # stdout holds the file's text
+    for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):
         invocation.stderr.write(f"{gap.line.whole}\n")
     documents: Iterable[Document]
     if args.skill is None:
@@ -86,11 +103,16 @@ def _show_tickets(documents: Iterable[Document], role: str) -> Outcome:
     return Outcome({"tickets": tickets}, blocks, findings)
 
 
-def _show_contents(documents: Iterable[Document], place: Place, args: Namespace, invocation: Invocation) -> Outcome:
-    """Return the text of documents; of one that is named also what there is to choose and to know."""
+def _show_contents(
+    documents: Iterable[Document], place: Place, args: Namespace, invocation: Invocation
+) -> Outcome:
+    """Return the text of documents; of one that is named also what there is to choose and to
+    know.
+    """
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
     choices, references = list[dict[str, str]](), list[dict[str, Any]]()
-    owner = invocation.env.get("CHECKPOINT_SKILL", "")  # what is private to other skills is not for it
+    # what is private to other skills is not for it
+    owner = invocation.env.get("CHECKPOINT_SKILL", "")
     for document in documents:
         if document.value is None:
             findings += document.findings
@@ -127,17 +149,25 @@ def _show_document(document: Document, root: str, *, is_public: bool, is_absolut
 
     name, path = hide_secrets([document.skill, document.path], document.path)
     public = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
-    return _Shown(name, path, hide_secrets(public_view(value), text), str(hide_secrets(public, text)))
+    return _Shown(
+        name, path, hide_secrets(public_view(value), text), str(hide_secrets(public, text))
+    )
 
 
 def _rewrite_project_dir(text: str, root: str) -> str:
-    """Return a checkpoint's text with the absolute path of its project; all else keeps its bytes."""
+    """Return a checkpoint's text with the absolute path of its project; all else keeps its
+    bytes.
+    """
     node = jsontext.parse(text)
     return jsonwrite.rewrite(node, {**node.value, "project_dir": root})
 
 
-def _list_choices(document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, str]]:
-    """What there is to choose where `resume` stops and asks; also on stderr, as stdout holds the file's text."""
+def _list_choices(
+    document: Document, args: Namespace, invocation: Invocation
+) -> list[dict[str, str]]:
+    """What there is to choose where `resume` stops and asks; also on stderr, as stdout holds the
+    file's text.
+    """
     plan = plan_resume(document, make_brief(document, invocation.now))
     if plan.decision != "ask":
         return []
@@ -149,8 +179,12 @@ def _list_choices(document: Document, args: Namespace, invocation: Invocation) -
     return [answer._asdict() for answer in answers]
 
 
-def _list_references(place: Place, document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, Any]]:
-    """Return what is true of the references in next actions, each with the action's index; also on stderr."""
+def _list_references(
+    place: Place, document: Document, args: Namespace, invocation: Invocation
+) -> list[dict[str, Any]]:
+    """Return what is true of the references in next actions, each with the action's index; also on
+    stderr.
+    """
     known = read_work(place, [document], invocation.now)[0].get(document.path, {})
     found, lines = list[dict[str, Any]](), list[str]()
     for index, action in enumerate(read_list(document.value or {}, "next_actions")):

@@ -23,8 +23,12 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
-    parser.add_argument("id", metavar="ID", nargs="*", help="the blocker's id or text, if several are open")
+    parser.add_argument(
+        "skill", metavar="NAME", help="whose checkpoint; optional if there is only one"
+    )
+    parser.add_argument(
+        "id", metavar="ID", nargs="*", help="the blocker's id or text, if several are open"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

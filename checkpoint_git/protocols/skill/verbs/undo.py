@@ -26,8 +26,8 @@ exit 1: refused, nothing written
 
 
 class Undone(NamedTuple):
-    """fields: the root fields that differ. brought_back: what an earlier undo had taken back is there again. exists:
-    whether the checkpoint does; its first write may be what was taken back.
+    """fields: the root fields that differ. brought_back: what an earlier undo had taken back is
+    there again. exists: whether the checkpoint does; its first write may be what was taken back.
     """
 
     fields: list[str]
@@ -51,7 +51,9 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
             raise CheckpointError(f"no write to {skill} is recorded in this clone", git)
         before, after, is_undone = kept
         if content != after:
-            raise CheckpointError(f"{escape_controls(shown)} changed since its last write: nothing was undone", git)
+            raise CheckpointError(
+                f"{escape_controls(shown)} changed since its last write: nothing was undone", git
+            )
         if before is None:
             store.remove_checkpoint(place, skill, after or b"")
         else:
@@ -59,7 +61,9 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
         store.keep_write(place, shown, after, before, is_undone=not is_undone)
     there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
     names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
-    return Undone([name for name in names if name != "updated_at"] or names, is_undone, before is not None)
+    return Undone(
+        [name for name in names if name != "updated_at"] or names, is_undone, before is not None
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -67,6 +71,14 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     fields, brought_back, exists = undone = undo(place, args.skill, say_waiting(invocation.stderr))
     path = layout.relative_checkpoint_path(place, args.skill)
     done, again = ("restored", "revert it again") if brought_back else ("reverted", "restore it")
-    what = f"{done} the last write ({', '.join(fields)})" if exists else "removed, as before its first write"
-    line = Line(f"{args.skill}: {what}", "good", hint=advise(f"to {again}", "checkpoint", "undo", args.skill))
+    what = (
+        f"{done} the last write ({', '.join(fields)})"
+        if exists
+        else "removed, as before its first write"
+    )
+    line = Line(
+        f"{args.skill}: {what}",
+        "good",
+        hint=advise(f"to {again}", "checkpoint", "undo", args.skill),
+    )
     return Outcome({"skill": args.skill, "path": path, "written": True, **undone._asdict()}, [line])

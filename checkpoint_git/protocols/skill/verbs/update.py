@@ -16,7 +16,13 @@ from checkpoint_git.core.terminal_text import join_some, plain_path
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill.edit.actions import FIRST_ACTION, describe_goals, mark_repeated, scaffold, stamp
+from checkpoint_git.protocols.skill.edit.actions import (
+    FIRST_ACTION,
+    describe_goals,
+    mark_repeated,
+    scaffold,
+    stamp,
+)
 from checkpoint_git.protocols.skill.edit.apply import add_goals, apply_edits
 from checkpoint_git.protocols.skill.edit.fields import Understood, understand
 from checkpoint_git.protocols.skill.edit.items import find_removed, list_entries
@@ -77,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """clock_behind: updated_at is ahead of this clock. understood: corrected names and values. removed: by list.
-    waiting: new next actions that got done_when_merged.
+    """clock_behind: updated_at is ahead of this clock. understood: corrected names and values.
+    removed: by list. waiting: new next actions that got done_when_merged.
     """
 
     written: Written
@@ -90,8 +96,8 @@ class UpdateResult(NamedTuple):
 
 
 def _shorten_paths(edits: Sequence[Edit], root: str) -> tuple[list[Edit], list[Understood]]:
-    """Let new generated_files begin at the project's folder: other clones lack the path of this one, and it may tell
-    the name of a user. root: the folder that holds .checkpoints.
+    """Let new generated_files begin at the project's folder: other clones lack the path of this
+    one, and it may tell the name of a user. root: the folder that holds .checkpoints.
     """
     project, kept, shortened = f"{root}/", list[Edit](), list[Understood]()
     for edit in edits:
@@ -116,8 +122,8 @@ def update(
     *,
     new_field: bool = False,
 ) -> UpdateResult:
-    """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they are. Raises
-    CheckpointError for a name that nobody knows and where an edit leads nowhere.
+    """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they
+    are. Raises CheckpointError for a name that nobody knows and where an edit leads nowhere.
     """
     fields: list[str] = []
     understood: list[Understood] = []
@@ -132,7 +138,9 @@ def update(
             changed = scaffold(skill, os.path.basename(place.root) or "project", now)
             if os.path.isfile(os.path.join(place.directory, SCHEMA_FILE)):
                 changed = {"$schema": f"./{SCHEMA_FILE}", **changed}
-        meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
+        meant, taken = understand(
+            changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill
+        )
         meant, shortened = _shorten_paths(meant, place.root)
         edited = {edit.field for edit in meant}
         before = list(list_entries({name: changed[name] for name in changed if name in edited}))
@@ -168,11 +176,17 @@ def update(
         removed.clear()
         written = written._replace(refused=_retype(written.refused, asked, places, skill))
     stamped = read_instant((written.document.value or {}).get("updated_at"))
-    return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood, removed, waiting)
+    return UpdateResult(
+        written, stamped is not None and stamped[0] > now, fields, understood, removed, waiting
+    )
 
 
-def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill: str) -> list[Finding]:
-    """Return the findings with the one line that works: what was typed, with what each of them changes in it."""
+def _retype(
+    refused: list[Finding], edits: list[Edit], places: list[str], skill: str
+) -> list[Finding]:
+    """Return the findings with the one line that works: what was typed, with what each of them
+    changes in it.
+    """
     if any(finding.code == "content/secret" for finding in refused):  # which nothing prints
         return refused
     corrected = [[edit] for edit in edits]
@@ -184,19 +198,29 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
     if not line.isprintable() or len(line) >= _LONGEST or argv == spell_update(skill, edits):
         return refused
     pairs = zip(refused, advice, strict=True)
-    return [finding._replace(hint=advise(what, *argv)) if what else finding for finding, what in pairs]
+    return [
+        finding._replace(hint=advise(what, *argv)) if what else finding for finding, what in pairs
+    ]
 
 
 def _correct(
-    finding: Finding, edits: list[Edit], places: list[str], corrected: list[list[Edit]], added: list[Edit]
+    finding: Finding,
+    edits: list[Edit],
+    places: list[str],
+    corrected: list[list[Edit]],
+    added: list[Edit],
 ) -> str:
-    """Correct the edits that a finding is about, in place; return what that does in words, "" where nothing is known.
+    """Correct the edits that a finding is about, in place; return what that does in words, "" where
+    nothing is known.
 
-    places: JSON Pointers of what each edit wrote. corrected: what to type in place of each. added: other edits.
+    places: JSON Pointers of what each edit wrote. corrected: what to type in place of each. added:
+    other edits.
     """
     from checkpoint_git.protocols.skill.edit.retype import retype
 
-    found = [index for index, where in enumerate(places) if f"{finding.where}/".startswith(f"{where}/")]
+    found = [
+        index for index, where in enumerate(places) if f"{finding.where}/".startswith(f"{where}/")
+    ]
     what, advised = _read_update(finding)
     try:
         if found and edits[found[-1]].action != "remove":
@@ -214,7 +238,9 @@ def _correct(
 
 
 def _read_update(finding: Finding) -> tuple[str, list[str]]:
-    """Return what a finding advises in words, and the words of its update; [] for another command or none."""
+    """Return what a finding advises in words, and the words of its update; [] for another command
+    or none.
+    """
     steps = steps_of(finding.hint)
     if not steps:
         return "", []
@@ -242,16 +268,24 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
                 words = [*words[:at], error.start + words[at + 1], *words[at + 2 :]]
                 continue
             first = first or error
-            words = [*words[:at], *([error.meant] if error.meant else []), *words[at + error.count :]]
+            words = [
+                *words[:at],
+                *([error.meant] if error.meant else []),
+                *words[at + error.count :],
+            ]
             continue
         if not first:
             return edits
         raise first.complete(spell_update(skill, edits))
-    raise first or CheckpointError("these words are not edits", "an edit is written as --step=build")
+    raise first or CheckpointError(
+        "these words are not edits", "an edit is written as --step=build"
+    )
 
 
 def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> Outcome:
-    """The verb for callers that have values of JSON in place of words: replace, append, remove, new_field."""
+    """The verb for callers that have values of JSON in place of words: replace, append, remove,
+    new_field.
+    """
     edits = make_edits(asked.get("replace"), asked.get("append"), asked.get("remove"))
     if not edits and asked.get("replace") != {}:  # which only stamps, and may start one
         hint = 'give replace {"step": TEXT} or append {"next_actions": [TEXT]}'
@@ -260,7 +294,9 @@ def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> 
 
 
 def read_values(words: list[str]) -> dict[str, Any]:
-    """What run_values takes for the words of a command line. Raises CheckpointError if it cannot take the same."""
+    """What run_values takes for the words of a command line. Raises CheckpointError if it cannot
+    take the same.
+    """
     own = [word for word in words[1:] if word not in _NEW_FIELDS]
     more = {"new_field": True} if len(own) < len(words[1:]) else {}
     values = {**find_values(words[0] if words else "", parse_edits(own)), **more}
@@ -275,7 +311,9 @@ def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]
     return complete_edit(skill, typed, cwd)
 
 
-def _write_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool) -> Outcome:
+def _write_edits(
+    skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool
+) -> Outcome:
     place = find_own_place(skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
@@ -293,11 +331,20 @@ def _write_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_f
     for action in () if written.refused else result.waiting:
         lines.append(Line(f"{quote(action['text'])}: {describe_goals(action)}", "dim"))
     if result.clock_behind and not written.refused:
-        stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
-        lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
-    outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines, result.understood)
+        stamp, here = (
+            (written.document.value or {}).get("updated_at"),
+            write_instant(invocation.now),
+        )
+        lines.append(
+            Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn")
+        )
+    outcome = outcome_of_write(
+        place, invocation, skill, "update", written, result.fields, lines, result.understood
+    )
     waiting = [] if written.refused else result.waiting
-    return outcome._replace(data={**outcome.data, "removed": removed, "waiting_for_merges": waiting})
+    return outcome._replace(
+        data={**outcome.data, "removed": removed, "waiting_for_merges": waiting}
+    )
 
 
 _SHORT = ("next", "decision", "summary")  # names that the help promises
@@ -313,10 +360,16 @@ def outcome_of_write(
     lines: Sequence[Block],
     understood: Sequence[Understood] = (),
 ) -> Outcome:
-    """The answer of a writing verb: the fields that changed, findings that arose, errors that are left."""
+    """The answer of a writing verb: the fields that changed, findings that arose, errors that are
+    left.
+    """
     document = written.document
     lines = [*(Line(each.text, "warn") for each in understood if each.typed not in _SHORT), *lines]
-    about = {"skill": skill, "path": document.path, "understood": [each.data for each in understood]}
+    about = {
+        "skill": skill,
+        "path": document.path,
+        "understood": [each.data for each in understood],
+    }
     if written.refused:
         data = {**about, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")

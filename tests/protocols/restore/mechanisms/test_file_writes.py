@@ -38,7 +38,9 @@ def test_a_folder_that_is_closed_to_its_owner_is_closed_again(tmp_path: Path) ->
     folder.chmod(0o700)
 
 
-def test_a_file_is_flushed_unless_the_caller_does_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_flushed_unless_the_caller_does_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flushed: list[int] = []
     monkeypatch.setattr(os, "fsync", flushed.append)
     write(tmp_path, entry("a"), sync=False)
@@ -47,7 +49,9 @@ def test_a_file_is_flushed_unless_the_caller_does_so(tmp_path: Path, monkeypatch
     assert len(flushed) == 1
 
 
-def test_a_file_gets_the_owner_of_the_one_that_it_replaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_gets_the_owner_of_the_one_that_it_replaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "fchown", lambda _, user, group: given.append((user, group)))
     write(tmp_path, entry("a"))
@@ -82,7 +86,9 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
 def test_nothing_is_written_through_a_link_or_over_a_folder(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "link").symlink_to("away")
-    with pytest.raises(CheckpointError, match="link is a symbolic link, and writing would follow it"):
+    with pytest.raises(
+        CheckpointError, match="link is a symbolic link, and writing would follow it"
+    ):
         write(tmp_path, entry("link/a"))
     with pytest.raises(CheckpointError, match="a folder is in the place of away"):
         write(tmp_path, entry("away"))

@@ -14,14 +14,23 @@ from checkpoint_git.protocols.restore.contents import Part
 from checkpoint_git.protocols.restore.mechanisms import parts, postgresql
 from checkpoint_git.protocols.restore.mechanisms.contract import Means
 from checkpoint_git.protocols.restore.mechanisms.parts import request_databases
-from checkpoint_git.protocols.restore.mechanisms.postgresql import open_session, read_url, write_lines, write_url
+from checkpoint_git.protocols.restore.mechanisms.postgresql import (
+    open_session,
+    read_url,
+    write_lines,
+    write_url,
+)
 from checkpoint_git.protocols.restore.rules import is_connection
 from tests.support.command import run_here
 from tests.support.postgres import Server
 from tests.support.restore_points import create, go_back, roll_back, run_script, workspace_of
 from tests.support.rows import rows
 
-pytestmark = [pytest.mark.deep, pytest.mark.xdist_group("postgresql")]  # one server, and not one in each process
+# one server, and not one in each process
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.xdist_group("postgresql"),
+]
 PASSWORD = "s3cret"  # noqa: S105 - of a server that lives as long as these tests
 SHOP = """
 CREATE TYPE mood AS ENUM ('good', 'bad');
@@ -86,18 +95,28 @@ def test_a_whole_database_goes_back_and_the_rollback_can_be_taken_back(
     assert server.sql("SELECT count(*) FROM looks", shop) == "0"
 
 
-def test_the_tables_that_are_named_go_back_and_no_others(server: Server, shop: str, tmp_path: Path) -> None:
+def test_the_tables_that_are_named_go_back_and_no_others(
+    server: Server, shop: str, tmp_path: Path
+) -> None:
     made = make(tmp_path, server.url(shop), "customer", 'public.Order "x', "sales", "public.frozen")
     assert made.parts[0].details["tables"] is not None
-    server.sql("""UPDATE customer SET name = 'x'; DELETE FROM "Order ""x"; UPDATE account SET money = 0""", shop)
+    server.sql(
+        """UPDATE customer SET name = 'x'; DELETE FROM "Order ""x"; UPDATE account SET money = 0""",
+        shop,
+    )
     done = roll_back(tmp_path, made.manifest.id)
-    assert server.sql("SELECT name, total FROM sales ORDER BY 1", shop) == "ann|2.50\nbob; DROP TABLE customer|10.00"
+    assert (
+        server.sql("SELECT name, total FROM sales ORDER BY 1", shop)
+        == "ann|2.50\nbob; DROP TABLE customer|10.00"
+    )
     assert server.sql("SELECT sum(money) FROM account", shop) == "0"
     roll_back(tmp_path, done.safety)
     assert server.sql("SELECT count(*) FROM sales", shop) == "0"
 
 
-def test_a_table_that_was_dropped_comes_back_and_goes_again(server: Server, shop: str, tmp_path: Path) -> None:
+def test_a_table_that_was_dropped_comes_back_and_goes_again(
+    server: Server, shop: str, tmp_path: Path
+) -> None:
     made = make(tmp_path, server.url(shop), "account")
     server.sql("DROP TABLE account", shop)
     done = roll_back(tmp_path, made.manifest.id)
@@ -155,8 +174,20 @@ def test_a_dump_is_consistent_while_others_write(server: Server, shop: str, tmp_
     step = "BEGIN; UPDATE account SET money = money - 1 WHERE id = 1; SELECT pg_sleep(0.002);"
     step += "UPDATE account SET money = money + 1 WHERE id = 2; COMMIT;\n"
     (tmp_path / "steps.sql").write_text(step * 5000)
-    words = [str(server.bin / "psql"), "-X", "-q", "-h", str(server.folder), "-U", "postgres", "-d", shop]
-    with subprocess.Popen([*words, "-f", str(tmp_path / "steps.sql")], stdout=subprocess.DEVNULL) as writer:
+    words = [
+        str(server.bin / "psql"),
+        "-X",
+        "-q",
+        "-h",
+        str(server.folder),
+        "-U",
+        "postgres",
+        "-d",
+        shop,
+    ]
+    with subprocess.Popen(
+        [*words, "-f", str(tmp_path / "steps.sql")], stdout=subprocess.DEVNULL
+    ) as writer:
         made = [make(tmp_path, server.url(shop)) for _ in range(2)]
         writer.kill()
     server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
@@ -192,7 +223,19 @@ def test_a_lock_that_somebody_holds_stops_the_rollback_in_time(
 ) -> None:
     made = make(tmp_path, server.url(shop))
     monkeypatch.setattr(postgresql, "_LOCK_PATIENCE", "-c lock_timeout=200")
-    words = [str(server.bin / "psql"), "-X", "-A", "-t", "-q", "-h", str(server.folder), "-U", "postgres", "-d", shop]
+    words = [
+        str(server.bin / "psql"),
+        "-X",
+        "-A",
+        "-t",
+        "-q",
+        "-h",
+        str(server.folder),
+        "-U",
+        "postgres",
+        "-d",
+        shop,
+    ]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdin is not None
         assert holder.stdout is not None
@@ -207,7 +250,9 @@ def test_a_lock_that_somebody_holds_stops_the_rollback_in_time(
     assert server.sql("SELECT count(*) FROM customer WHERE name = 'x'", shop) == "0"
 
 
-def test_a_tampered_dump_is_found_and_stops_the_rollback(server: Server, shop: str, tmp_path: Path) -> None:
+def test_a_tampered_dump_is_found_and_stops_the_rollback(
+    server: Server, shop: str, tmp_path: Path
+) -> None:
     made = make(tmp_path, server.url(shop))
     server.sql("UPDATE account SET money = 0", shop)
     path = Path(made.location.folder) / made.parts[0].content
@@ -255,14 +300,18 @@ def test_restore_sh_quotes_names(server: Server, database: str, tmp_path: Path) 
 @pytest.fixture
 def guarded(server: Server, database: str) -> str:
     """A database of somebody who has a password."""
-    server.sql("DO $$ BEGIN CREATE ROLE keeper LOGIN PASSWORD 's3cret'; EXCEPTION WHEN duplicate_object THEN END $$")
+    server.sql(
+        "DO $$ BEGIN CREATE ROLE keeper LOGIN PASSWORD 's3cret'; EXCEPTION WHEN duplicate_object THEN END $$"
+    )
     server.sql(f"ALTER DATABASE {database} OWNER TO keeper")
     server.sql("SET ROLE keeper; CREATE TABLE t (a int); INSERT INTO t VALUES (1)", database)
     return database
 
 
 def test_a_password_is_found_nowhere(server: Server, guarded: str, tmp_path: Path) -> None:
-    """Neither in a file, nor in an answer, nor in the command line of any program that is started."""
+    """Neither in a file, nor in an answer, nor in the command line of any program that is
+    started.
+    """
     seen = tmp_path / "seen"
     for tool in ("psql", "pg_dump", "pg_restore"):
         wrapper = tmp_path / "bin" / tool
@@ -291,12 +340,19 @@ def test_a_password_is_found_nowhere(server: Server, guarded: str, tmp_path: Pat
     assert server.sql("SELECT count(*) FROM t", guarded) == "1"
     script = work / layout.FOLDER / point / layout.RESTORE_SCRIPT
     ran = subprocess.run(
-        ["/bin/sh", script], env={**os.environ, **env, "PGPASSWORD": PASSWORD}, capture_output=True, check=False
+        ["/bin/sh", script],
+        env={**os.environ, **env, "PGPASSWORD": PASSWORD},
+        capture_output=True,
+        check=False,
     )
     assert ran.returncode == 0, ran.stderr
     assert b"pg_dump" in seen.read_bytes()
     files = [seen, *(path for path in work.rglob("*") if path.is_file())]
-    assert [path for path in files if PASSWORD.encode() in path.read_bytes() or b"wr0ng" in path.read_bytes()] == []
+    assert [
+        path
+        for path in files
+        if PASSWORD.encode() in path.read_bytes() or b"wr0ng" in path.read_bytes()
+    ] == []
     told = created.stdout + created.stderr + bare.stderr + wrong.stderr + done.stdout
     assert PASSWORD not in told
     assert "wr0ng" not in told
@@ -307,7 +363,9 @@ def test_a_password_comes_from_pgpass(server: Server, guarded: str, tmp_path: Pa
     secret.write_text(f"*:*:*:keeper:{PASSWORD}\n")
     secret.chmod(stat.S_IRUSR)
     env = {"PGPASSFILE": str(secret)}
-    done = run_here("rp", "create", "--database", server.url(guarded, "keeper"), cwd=tmp_path, env=env)
+    done = run_here(
+        "rp", "create", "--database", server.url(guarded, "keeper"), cwd=tmp_path, env=env
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -320,18 +378,24 @@ def test_a_caller_hands_a_password_over(server: Server, guarded: str, tmp_path: 
 
 
 @pytest.mark.parametrize("missing", ["pg_dump", "psql", "pg_restore"])
-def test_a_program_that_is_not_installed_is_said(server: Server, shop: str, tmp_path: Path, missing: str) -> None:
+def test_a_program_that_is_not_installed_is_said(
+    server: Server, shop: str, tmp_path: Path, missing: str
+) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
     for tool in {"psql", "pg_dump", "pg_restore"} - {missing}:
         (folder / tool).symlink_to(server.bin / tool)
-    done = run_here("rp", "create", "--database", server.url(shop), cwd=tmp_path, env={"PATH": str(folder)})
+    done = run_here(
+        "rp", "create", "--database", server.url(shop), cwd=tmp_path, env={"PATH": str(folder)}
+    )
     assert done.returncode == 2
     assert f"{missing} is not installed" in done.stderr
     assert "client programs" in done.stderr
 
 
-def test_programs_that_are_older_than_the_server_are_said(server: Server, shop: str, tmp_path: Path) -> None:
+def test_programs_that_are_older_than_the_server_are_said(
+    server: Server, shop: str, tmp_path: Path
+) -> None:
     env = {"PATH": f"{server.old_bin}:{os.environ['PATH']}"}
     done = run_here("rp", "create", "--database", server.url(shop), cwd=tmp_path, env=env)
     assert done.returncode == 2
@@ -341,13 +405,17 @@ def test_programs_that_are_older_than_the_server_are_said(server: Server, shop: 
 
 
 def test_a_server_that_does_not_answer_is_said(server: Server, tmp_path: Path, shop: str) -> None:
-    done = run_here("rp", "create", "--database", f"postgresql://u@/x?host={tmp_path}", cwd=tmp_path)
+    done = run_here(
+        "rp", "create", "--database", f"postgresql://u@/x?host={tmp_path}", cwd=tmp_path
+    )
     assert done.returncode == 2
     assert "psql: " in done.stderr
     assert "psql: psql: " not in done.stderr
 
 
-def test_a_whole_point_is_made_and_verified_by_the_command(server: Server, shop: str, tmp_path: Path) -> None:
+def test_a_whole_point_is_made_and_verified_by_the_command(
+    server: Server, shop: str, tmp_path: Path
+) -> None:
     (tmp_path / "a").write_text("1")
     words = ["rp", "create", "a", "--database", server.url(shop), "--table", "account", "--json"]
     value = json.loads(run_here(*words, cwd=tmp_path).stdout)
@@ -364,12 +432,16 @@ def test_a_whole_point_is_made_and_verified_by_the_command(server: Server, shop:
     assert done.returncode == 0, done.stderr
     assert server.sql("SELECT sum(money) FROM account", shop) == "1000"
     assert (tmp_path / "a").read_text() == "1"
-    undone = run_here("rp", "rollback", json.loads(done.stdout)["safety_checkpoint_id"], cwd=tmp_path)
+    undone = run_here(
+        "rp", "rollback", json.loads(done.stdout)["safety_checkpoint_id"], cwd=tmp_path
+    )
     assert undone.returncode == 0, undone.stderr
     assert server.sql("SELECT sum(money) FROM account", shop) == "0"
 
 
-def test_a_dump_that_is_not_known_to_be_ours_is_never_run(server: Server, shop: str, tmp_path: Path) -> None:
+def test_a_dump_that_is_not_known_to_be_ours_is_never_run(
+    server: Server, shop: str, tmp_path: Path
+) -> None:
     created = run_here("rp", "create", "--database", server.url(shop), "--json", cwd=tmp_path)
     point = json.loads(created.stdout)["checkpoint_id"]
     server.sql("UPDATE account SET money = 0", shop)
@@ -381,9 +453,17 @@ def test_a_dump_that_is_not_known_to_be_ours_is_never_run(server: Server, shop: 
 
 
 @pytest.mark.parametrize(
-    "change", [{"tables": 5}, {"held": None}, {"held": [["a", "b"]]}, {"connection": {"dbname": "host=evil"}}]
+    "change",
+    [
+        {"tables": 5},
+        {"held": None},
+        {"held": [["a", "b"]]},
+        {"connection": {"dbname": "host=evil"}},
+    ],
 )
-def test_a_stranger_s_details_are_refused(server: Server, shop: str, tmp_path: Path, change: dict[str, object]) -> None:
+def test_a_stranger_s_details_are_refused(
+    server: Server, shop: str, tmp_path: Path, change: dict[str, object]
+) -> None:
     made = make(tmp_path, server.url(shop))
     part = made.manifest.value["parts"][0]
     value = {**made.manifest.value, "parts": [{**part, "details": {**part["details"], **change}}]}
@@ -432,7 +512,17 @@ def test_a_url_that_is_not_understood_is_refused_without_showing_it(url: str) ->
     assert "hush" not in caught.value.message + str(caught.value.hint)
 
 
-@rows("value", [None, {}, {"dbname": 1}, {"dbname": "d", "options": "x"}, {"dbname": "a=b"}, {"dbname": "d", "x": "y"}])
+@rows(
+    "value",
+    [
+        None,
+        {},
+        {"dbname": 1},
+        {"dbname": "d", "options": "x"},
+        {"dbname": "a=b"},
+        {"dbname": "d", "x": "y"},
+    ],
+)
 def test_a_stranger_s_connection_is_refused(value: object) -> None:
     assert not is_connection(value)
 
@@ -440,7 +530,9 @@ def test_a_stranger_s_connection_is_refused(value: object) -> None:
 def test_options_hold_no_password() -> None:
     connection, _ = read_url("postgresql://u:hush@h:1/d?sslmode=require")
     artifact = Part("postgresql", "d", "parts/00.dump", 1, "ab", {"connection": connection})
-    words = "PGSSLMODE=require postgresql ab parts/00.dump --host=h --port=1 --username=u --dbname=d\n"
+    words = (
+        "PGSSLMODE=require postgresql ab parts/00.dump --host=h --port=1 --username=u --dbname=d\n"
+    )
     assert write_lines(artifact) == words
 
 

@@ -19,7 +19,9 @@ from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import create, go_back, load, run_script, workspace_of
 
-needs_proc = pytest.mark.skipif(not os.path.isdir("/proc"), reason="without /proc only locks show who is connected")
+needs_proc = pytest.mark.skipif(
+    not os.path.isdir("/proc"), reason="without /proc only locks show who is connected"
+)
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 MOVE_MONEY = """
 import sqlite3, sys, time
@@ -79,7 +81,9 @@ def spend(path: Path) -> None:
 @contextmanager
 def writer(path: Path, program: str, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A real process on the database; killed at the end."""
-    process = subprocess.Popen([sys.executable, "-c", program, str(path), *words], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(path), *words], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline()
     try:
@@ -96,10 +100,14 @@ def crash(path: Path, *words: str) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-def make(root: Path, url: str = "sqlite:///app.db", asked: tuple[str, ...] = ()) -> points.CreatedPoint:
+def make(
+    root: Path, url: str = "sqlite:///app.db", asked: tuple[str, ...] = ()
+) -> points.CreatedPoint:
     """A point of a database, and of files."""
     kind = "git_stash" if asked else "database_savepoint"
-    return create(workspace_of(root), asked, "", kind, None, request_databases(workspace_of(root), [url]))
+    return create(
+        workspace_of(root), asked, "", kind, None, request_databases(workspace_of(root), [url])
+    )
 
 
 def go_back_to(root: Path, made: points.CreatedPoint) -> rollback.RolledBack:
@@ -186,7 +194,9 @@ def test_a_rollback_is_not_undone_by_a_crashed_writer_s_wal(tmp_path: Path) -> N
     done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
     go_back(workspace_of(tmp_path), load(tmp_path, done.safety))
-    assert read_money(path) == [666, 666], "what the crashed writer had written is kept by the safety point"
+    assert read_money(path) == [666, 666], (
+        "what the crashed writer had written is kept by the safety point"
+    )
 
 
 def test_a_rollback_is_not_undone_by_a_hot_journal(tmp_path: Path) -> None:
@@ -202,13 +212,19 @@ def test_a_rollback_is_not_undone_by_a_hot_journal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("mode", ["wal", "delete"])
-def test_restore_sh_moves_what_a_crashed_writer_left_out_of_the_way(tmp_path: Path, mode: str, shell: str) -> None:
+def test_restore_sh_moves_what_a_crashed_writer_left_out_of_the_way(
+    tmp_path: Path, mode: str, shell: str
+) -> None:
     path = tmp_path / "it's odd/app.db"
     make_bank(path, mode)
     made = make(tmp_path, "sqlite:///it's odd/app.db")
     for number in range(2):
         crash(path, *(["hot"] if mode == "delete" else []))
-        left = [side.name for side in path.parent.iterdir() if side != path and ".before-" not in side.name]
+        left = [
+            side.name
+            for side in path.parent.iterdir()
+            if side != path and ".before-" not in side.name
+        ]
         done = run_script(tmp_path, made, shell)
         assert done.returncode == 0, done.stderr
         aside = [side.name for side in path.parent.iterdir() if ".before-" in side.name]
@@ -253,7 +269,9 @@ def test_a_rollback_is_refused_while_a_process_is_connected(tmp_path: Path, mode
         with pytest.raises(CheckpointError, match=f"in use by process {process.pid}"):
             go_back_to(tmp_path, made)
         assert read_money(path) == [666, 666]
-    assert len(os.listdir(tmp_path / layout.FOLDER)) == count, "no safety point of a rollback that was refused"
+    assert len(os.listdir(tmp_path / layout.FOLDER)) == count, (
+        "no safety point of a rollback that was refused"
+    )
     go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
 
@@ -268,7 +286,9 @@ def test_a_connection_of_this_very_process_counts_too(tmp_path: Path) -> None:
             go_back_to(tmp_path, made)
 
 
-def test_locks_tell_where_the_list_of_processes_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locks_tell_where_the_list_of_processes_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "app.db"
     make_bank(path)
     made = make(tmp_path)
@@ -288,7 +308,11 @@ def test_a_damaged_database_can_be_rolled_back(tmp_path: Path) -> None:
     assert read_money(path) == [500, 500]
     safety = load(tmp_path, done.safety)
     kept = parts.read_parts(safety.value)[0]
-    assert (tmp_path / layout.FOLDER / done.safety / kept.content).read_bytes().startswith(b"SQLite format 3\0\xee")
+    assert (
+        (tmp_path / layout.FOLDER / done.safety / kept.content)
+        .read_bytes()
+        .startswith(b"SQLite format 3\0\xee")
+    )
 
 
 def test_a_database_that_breaks_its_own_rules_can_be_rolled_back(tmp_path: Path) -> None:
@@ -409,7 +433,9 @@ def test_a_database_in_a_folder_of_the_scope_is_kept_once_and_as_a_database(repo
         ("mysql://u:hush@h/db", "are not known"),
     ],
 )
-def test_what_is_no_database_of_the_workspace_is_refused(repo: GitRepo, url: str, told: str) -> None:
+def test_what_is_no_database_of_the_workspace_is_refused(
+    repo: GitRepo, url: str, told: str
+) -> None:
     make_bank(repo.path.parent / "app.db")
     (repo.path / "link.db").symlink_to(repo.path.parent / "app.db")
     (repo.path / "way").symlink_to(repo.path.parent)
@@ -461,7 +487,11 @@ def test_files_states_and_databases_are_one_point(repo: GitRepo) -> None:
     spend(repo.path / "app.db")
     script = repo.path / value["checkpoint"]["restore_command"].removeprefix("sh ")
     assert subprocess.run(["/bin/sh", str(script)], cwd="/", check=False).returncode == 0
-    assert (repo.read("src/a"), repo.read("run.json"), read_money(repo.path / "app.db")) == ("1", "{}", [500, 500])
+    assert (repo.read("src/a"), repo.read("run.json"), read_money(repo.path / "app.db")) == (
+        "1",
+        "{}",
+        [500, 500],
+    )
     spend(repo.path / "app.db")
     done = run_here("rp", "rollback", value["checkpoint_id"], "--json", cwd=repo.path)
     assert json.loads(done.stdout)["parts"] == ["sqlite:///app.db"]
@@ -470,7 +500,9 @@ def test_files_states_and_databases_are_one_point(repo: GitRepo) -> None:
     assert json.loads(dry.stdout)["parts"] == []
 
 
-def test_a_locked_database_is_waited_for_and_never_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_waited_for_and_never_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "app.db"
     make_bank(path, "delete")
     monkeypatch.setattr(sqlite, "_PATIENCE", 0.1)
@@ -487,7 +519,11 @@ def test_a_database_among_the_files_is_warned_of(repo: GitRepo) -> None:
     repo.write("data/no.db", "text")
     done = run_here("rp", "create", "data", "--json", cwd=repo.path)
     warnings = json.loads(done.stdout)["warnings"]
-    assert [name for name in ("app.db", "half", "no.db") if f"sqlite:///data/{name} " in " ".join(warnings)] == [
+    assert [
+        name
+        for name in ("app.db", "half", "no.db")
+        if f"sqlite:///data/{name} " in " ".join(warnings)
+    ] == [
         "app.db",
         "half",
     ]
@@ -505,14 +541,18 @@ def test_a_table_of_many_columns_and_a_text_of_any_bytes_are_hashed(tmp_path: Pa
 
 
 def test_a_full_disk_is_no_reason_to_keep_less_than_the_database(tmp_path: Path) -> None:
-    """Before a rollback a database that cannot be read is kept as a file; one for which there is no room is not."""
+    """Before a rollback a database that cannot be read is kept as a file; one for which there is no
+    room is not.
+    """
     make_bank(tmp_path / "app.db")
     with closing(sqlite3.connect(tmp_path / "app.db")) as bank, bank:
         bank.executemany("INSERT INTO log VALUES (?)", [("x" * 1000,)] * 3000)
     made = make(tmp_path)
     spend(tmp_path / "app.db")
     program = "import resource, sys, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)); "
-    program += "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv[0] = 'checkpoint'; "
+    program += (
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv[0] = 'checkpoint'; "
+    )
     program += "from checkpoint_git.cli.app import main; sys.exit(main())"
     words = [sys.executable, "-c", program, "rp", "rollback", made.manifest.id]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

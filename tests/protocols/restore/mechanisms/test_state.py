@@ -15,7 +15,14 @@ from checkpoint_git.protocols.restore.mechanisms.contract import Means
 from checkpoint_git.protocols.restore.mechanisms.state import find_prerequisites, request_state
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
-from tests.support.restore_points import create, folder_of, go_back, roll_back, run_script, workspace_of
+from tests.support.restore_points import (
+    create,
+    folder_of,
+    go_back,
+    roll_back,
+    run_script,
+    workspace_of,
+)
 from tests.support.rows import rows
 
 
@@ -41,7 +48,9 @@ def test_a_state_that_came_from_no_file_needs_to_be_told_where_it_goes() -> None
     part = Part("state", "state:run", "", 0, "", {"file": "run.json"})
     assert len(find_prerequisites(part)) == 1
     told = find_prerequisites(part._replace(details={"file": None}))
-    assert [text.startswith("the state run came from no file: --state-to run=FILE") for text in told] == [True, False]
+    assert [
+        text.startswith("the state run came from no file: --state-to run=FILE") for text in told
+    ] == [True, False]
 
 
 def test_a_file_that_was_broken_since_is_kept_as_it_was_before_the_rollback(repo: GitRepo) -> None:
@@ -76,7 +85,9 @@ def test_a_state_without_a_file_needs_a_place_before_anything_is_changed(repo: G
         go_back(workspace_of(repo.path), made.manifest)
     assert "--state-to run=FILE" in str(caught.value.hint)
     assert repo.read("a") == "2"
-    go_back(workspace_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")}))
+    go_back(
+        workspace_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")})
+    )
     assert (repo.read("a"), repo.read("back.json")) == ("1", "{}")
 
 
@@ -126,7 +137,12 @@ def test_a_tampered_state_is_found_and_stops_the_rollback(repo: GitRepo) -> None
 
 @pytest.mark.parametrize(
     "change",
-    [{"content": "../../x"}, {"content": "parts/.."}, {"details": {"file": "../x", "mode": "0600"}}, {"details": {}}],
+    [
+        {"content": "../../x"},
+        {"content": "parts/.."},
+        {"details": {"file": "../x", "mode": "0600"}},
+        {"details": {}},
+    ],
 )
 def test_a_stranger_s_part_leads_nowhere_else(repo: GitRepo, change: dict[str, Any]) -> None:
     made = make(repo.path, request_state("run", b"{}", "run.json"))
@@ -237,7 +253,9 @@ def test_a_part_that_a_point_does_not_hold_is_refused(repo: GitRepo) -> None:
 
 def test_verify_and_show_tell_of_states(repo: GitRepo) -> None:
     repo.write("run.json", "{}")
-    point = json.loads(run_here("rp", "create", "--state", "run=run.json", "--json", cwd=repo.path).stdout)
+    point = json.loads(
+        run_here("rp", "create", "--state", "run=run.json", "--json", cwd=repo.path).stdout
+    )
     name = point["checkpoint_id"]
     assert run_here("rp", "verify", name, cwd=repo.path).returncode == 0
     assert "state:run" in run_here("rp", "show", name, cwd=repo.path).stdout

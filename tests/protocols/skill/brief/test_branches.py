@@ -15,14 +15,18 @@ BUILD = ".checkpoints/build.checkpoint.json"
 LATER = "2099-01-01T00:00:00Z"
 
 
-def write(repo: GitRepo, skill: str = "build", decisions: tuple[str, ...] = (), **fields: Any) -> None:
+def write(
+    repo: GitRepo, skill: str = "build", decisions: tuple[str, ...] = (), **fields: Any
+) -> None:
     primer = {**checkpoint()["context_primer"], "key_decisions": list(decisions)}
     value = checkpoint(skill=skill, context_primer=primer, **fields)
     repo.write(f".checkpoints/{skill}.checkpoint.json", json.dumps(value, indent=2) + "\n")
 
 
 def ahead(repo: GitRepo) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = ask_json(repo.path, "status", "--worktrees", code=None)["worktrees"]
+    found: list[dict[str, Any]] = ask_json(repo.path, "status", "--worktrees", code=None)[
+        "worktrees"
+    ]
     return found
 
 
@@ -33,7 +37,9 @@ def push(repo: GitRepo) -> None:
 
 @pytest.fixture
 def ann(tmp_path: Path) -> GitRepo:
-    """A clone on main with one checkpoint, which is pushed; ben's clone is made from the same hub."""
+    """A clone on main with one checkpoint, which is pushed; ben's clone is made from the same
+    hub.
+    """
     copy_built(build_clones, tmp_path / "hub.git", tmp_path / "ann", tmp_path / "ben")
     return GitRepo(tmp_path / "ann")
 
@@ -53,7 +59,9 @@ def ben(ann: GitRepo) -> GitRepo:
     return GitRepo(ann.path.parent / "ben")
 
 
-def test_after_a_fetch_it_is_shown_what_another_clone_does_on_its_branch(ann: GitRepo, ben: GitRepo) -> None:
+def test_after_a_fetch_it_is_shown_what_another_clone_does_on_its_branch(
+    ann: GitRepo, ben: GitRepo
+) -> None:
     ann.git("checkout", "-q", "-b", "feature/a")
     ann.git("config", "user.name", "Ann")
     write(ann, decisions=("Plain files", "Tabs, not spaces"), updated_at=LATER, step="sprint-9")
@@ -61,7 +69,11 @@ def test_after_a_fetch_it_is_shown_what_another_clone_does_on_its_branch(ann: Gi
     assert ahead(ben) == []
     ben.git("fetch", "-q")
     (found,) = ahead(ben)
-    assert (found["skill"], found["branch"], found["work_tree"]) == ("build", "origin/feature/a", "")
+    assert (found["skill"], found["branch"], found["work_tree"]) == (
+        "build",
+        "origin/feature/a",
+        "",
+    )
     assert found["who"]
     assert found["since"].endswith("Z")
     assert found["events"] == [["decided", "Tabs, not spaces"]]
@@ -75,7 +87,9 @@ def test_the_remotes_head_is_no_branch_of_its_own(ann: GitRepo) -> None:
     clone = GitRepo(ann.path.parent / "cleo")
     write(ann, decisions=("Plain files", "Tabs, not spaces"), updated_at=LATER)
     push(ann)
-    subprocess.run(["git", "clone", "-q", str(ann.path.parent / "hub.git"), str(clone.path)], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", str(ann.path.parent / "hub.git"), str(clone.path)], check=True
+    )
     head = clone.git("symbolic-ref", "refs/remotes/origin/HEAD").removeprefix("refs/remotes/")
     clone.git("checkout", "-q", "-b", "older", "HEAD~")
     clone.git("branch", "-q", "-D", head.removeprefix("origin/"))
@@ -96,7 +110,9 @@ def test_a_sync_moves_no_other_branch_of_the_remote_so_that_a_forced_push_with_a
     assert ben.git("rev-parse", "refs/remotes/origin/shared") == seen
 
 
-def test_what_is_merged_here_is_not_shown_and_what_was_rotated_away_here_is_no_news(ann: GitRepo, ben: GitRepo) -> None:
+def test_what_is_merged_here_is_not_shown_and_what_was_rotated_away_here_is_no_news(
+    ann: GitRepo, ben: GitRepo
+) -> None:
     ann.git("checkout", "-q", "-b", "old")
     write(ann, "qa", decisions=("Never on Friday",))
     push(ann)
@@ -108,15 +124,21 @@ def test_what_is_merged_here_is_not_shown_and_what_was_rotated_away_here_is_no_n
     assert ahead(ben) == []
 
 
-def test_a_local_branch_counts_and_so_does_an_older_version_that_decided_something(ann: GitRepo) -> None:
+def test_a_local_branch_counts_and_so_does_an_older_version_that_decided_something(
+    ann: GitRepo,
+) -> None:
     ann.git("checkout", "-q", "-b", "topic")
     write(ann, decisions=("Plain files", "No cache"), updated_at="2020-01-01T00:00:00Z")
     ann.commit()
     ann.git("checkout", "-q", "main")
-    assert [(one["branch"], one["events"]) for one in ahead(ann)] == [("topic", [["decided", "No cache"]])]
+    assert [(one["branch"], one["events"]) for one in ahead(ann)] == [
+        ("topic", [["decided", "No cache"]])
+    ]
 
 
-def test_a_branch_nobody_touched_for_a_month_is_left_aside(ann: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_nobody_touched_for_a_month_is_left_aside(
+    ann: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann.git("checkout", "-q", "-b", "topic")
     write(ann, updated_at=LATER)
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z")
@@ -158,7 +180,10 @@ def test_few_bytes_of_branches_are_read(ann: GitRepo) -> None:
     ann.commit()
     ann.git("checkout", "-q", "main")
     assert [one["skill"] for one in ahead(ann)] == ["b0", "b1", "b2", "b3"]
-    assert "not compared, of other branches: 3 checkpoints" in run_here("status", "--worktrees", cwd=ann.path).stdout
+    assert (
+        "not compared, of other branches: 3 checkpoints"
+        in run_here("status", "--worktrees", cwd=ann.path).stdout
+    )
     assert "not compared" in run_here("prime", cwd=ann.path).stdout
     assert ask_json(ann.path, "resume", "a", code=None)["not_compared"].startswith("not compared")
 
@@ -170,11 +195,17 @@ def test_many_checkpoints_of_a_branch_hide_none_that_is_asked_for(ann: GitRepo) 
     ann.commit()
     ann.git("checkout", "-q", "main")
     assert len(ahead(ann)) == 32
-    assert [one["skill"] for one in ask_json(ann.path, "resume", "s39", code=None)["worktrees"]] == ["s39"]
+    assert [
+        one["skill"] for one in ask_json(ann.path, "resume", "s39", code=None)["worktrees"]
+    ] == ["s39"]
 
 
-@pytest.mark.parametrize("content", ["{", "[1]", "\x00", '{"skill": "build", "step": "\\u001b[31mred\\u202e"}'])
-def test_a_hostile_checkpoint_of_a_branch_breaks_nothing_and_is_shown_escaped(ann: GitRepo, content: str) -> None:
+@pytest.mark.parametrize(
+    "content", ["{", "[1]", "\x00", '{"skill": "build", "step": "\\u001b[31mred\\u202e"}']
+)
+def test_a_hostile_checkpoint_of_a_branch_breaks_nothing_and_is_shown_escaped(
+    ann: GitRepo, content: str
+) -> None:
     ann.git("checkout", "-q", "-b", "topic")
     ann.git("config", "user.name", "\u202eEve >>>>> end of data")
     write(ann, "qa", step="\x1b[31mred\u202e", updated_at=LATER)

@@ -1,4 +1,6 @@
-"""Every view is drawn from the brief: none decides again how old, stale, blocked or far along a checkpoint is."""
+"""Every view is drawn from the brief: none decides again how old, stale, blocked or far along a
+checkpoint is.
+"""
 
 import re
 from pathlib import Path
@@ -39,10 +41,14 @@ def test_a_brief_knows_what_is_open_what_is_finished_and_who_is_asked() -> None:
         "blockers": [decision(proposed_resolution="Merge #1"), decision(id="b2", needs="code_fix")],
     }
     brief = make_brief(document(**changes), NOW, facts_of("#1"))
-    assert [(action.at, action.text, action.is_repeated) for action in brief.actions] == [(1, "Announce it", True)]
+    assert [(action.at, action.text, action.is_repeated) for action in brief.actions] == [
+        (1, "Announce it", True)
+    ]
     assert [action.text for action in brief.shipped] == ["Merge #1"]
     assert [blocker.value["id"] for blocker in brief.blockers] == ["b1", "b2"]
-    assert [str(blocker.answer) for blocker in brief.decisions] == ['checkpoint decide build b1 "..."']
+    assert [str(blocker.answer) for blocker in brief.decisions] == [
+        'checkpoint decide build b1 "..."'
+    ]
     assert brief.decisions[0].data["references"][0]["reference"] == "#1"
 
 

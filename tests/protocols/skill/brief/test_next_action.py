@@ -35,7 +35,9 @@ def test_the_queue_goes_by_rank() -> None:
 
 
 def test_rank_counts_more_than_age_and_budget() -> None:
-    newest = document("new", updated_at="2026-03-02T11:00:00Z", cost={"total_usd": 9, "budget_usd": 1})
+    newest = document(
+        "new", updated_at="2026-03-02T11:00:00Z", cost={"total_usd": 9, "budget_usd": 1}
+    )
     queue = queue_of([newest, document("old", status="failed")])
     assert [action.skill for action in queue.actions] == ["old", "new"]
 
@@ -60,7 +62,9 @@ def test_work_that_is_complete_with_nothing_queued_is_not_in_the_queue() -> None
 
 
 @pytest.mark.parametrize(
-    "changes", [{"next_actions": [], "status": status} for status in ("failed", "in_progress")], ids=["mend", "plan"]
+    "changes",
+    [{"next_actions": [], "status": status} for status in ("failed", "in_progress")],
+    ids=["mend", "plan"],
 )
 def test_a_strangers_name_is_one_word_of_the_command_that_is_told(changes: dict[str, Any]) -> None:
     (action,) = queue_of([document("$(reboot)", **changes)]).actions
@@ -72,13 +76,17 @@ def test_a_file_that_cannot_be_read_has_no_action() -> None:
 
 
 def test_an_action_brings_its_own_proof() -> None:
-    (action,) = queue_of([document(next_actions=[{"text": "Run the evaluator", "done_when": "make eval"}])]).actions
+    (action,) = queue_of(
+        [document(next_actions=[{"text": "Run the evaluator", "done_when": "make eval"}])]
+    ).actions
     assert (action.action, action.done_when, action.then) == ("Run the evaluator", "make eval", "")
 
 
 def test_a_decision_comes_before_the_skills_own_action_at_any_status() -> None:
     for status in ("in_progress", "blocked", "complete", "failed"):
-        (action,) = queue_of([document(status=status, blockers=[decision(blocking="sprint-2")])]).actions
+        (action,) = queue_of(
+            [document(status=status, blockers=[decision(blocking="sprint-2")])]
+        ).actions
         assert action.action == "Decide: Which region? (blocks sprint-2)"
         assert action.then == "Write the notes API"
         assert action.done_when is None
@@ -90,7 +98,10 @@ def test_a_resolved_decision_waits_on_nobody() -> None:
 
 
 def test_failed_work_names_the_rows_that_failed() -> None:
-    rows = [{"id": "a", "label": "Parse", "status": "failed"}, {"id": "b", "label": "Print", "status": "not_started"}]
+    rows = [
+        {"id": "a", "label": "Parse", "status": "failed"},
+        {"id": "b", "label": "Print", "status": "not_started"},
+    ]
     (action,) = queue_of([document(status="failed", progress_table=rows)]).actions
     assert action.reason == "it failed: Parse"
 
@@ -103,7 +114,10 @@ def test_several_decisions_are_counted() -> None:
 @pytest.mark.parametrize("skill", ["decision", "blocked"])
 def test_a_blocker_whose_proposal_names_merged_work_says_so_and_keeps_its_rank(skill: str) -> None:
     needs = "user_decision" if skill == "decision" else "external_dep"
-    changes = {"status": "blocked", "blockers": [decision(proposed_resolution="Merge #1", needs=needs)]}
+    changes = {
+        "status": "blocked",
+        "blockers": [decision(proposed_resolution="Merge #1", needs=needs)],
+    }
     (action,) = queue_of([document(skill, **changes)], work_of(skill, "#1")).actions
     assert (action.rank, action.proposal) == (skill, (*facts_of("#1").values(),))
     assert [one["reference"] for one in action.data["blocker_references"]] == ["#1"]
@@ -132,14 +146,20 @@ def test_failed_work_without_an_action_is_to_be_looked_into() -> None:
 
 
 def test_blocked_work_without_an_action_is_to_be_unblocked() -> None:
-    (action,) = queue_of([document(status="blocked", next_actions=[], blockers=[decision(needs="code_fix")])]).actions
+    (action,) = queue_of(
+        [document(status="blocked", next_actions=[], blockers=[decision(needs="code_fix")])]
+    ).actions
     assert action.action == "Unblock: Which region?"
 
 
 @pytest.mark.parametrize("state", ["merged", "reverted", "lost", "closed", "named"])
-def test_only_a_merge_that_stands_passes_an_action_over_and_every_fact_is_beside_it(state: Any) -> None:
+def test_only_a_merge_that_stands_passes_an_action_over_and_every_fact_is_beside_it(
+    state: Any,
+) -> None:
     actions = ["Merge #1", "Merge #1, then deploy"]
-    (action,) = queue_of([document(next_actions=actions)], work_of("build", "#1", state=state)).actions
+    (action,) = queue_of(
+        [document(next_actions=actions)], work_of("build", "#1", state=state)
+    ).actions
     assert action.action == actions[state == "merged"]
     assert action.facts == (*facts_of("#1", state=state).values(),)
     assert [one["state"] for one in action.data["references"]] == [state]
@@ -147,7 +167,9 @@ def test_only_a_merge_that_stands_passes_an_action_over_and_every_fact_is_beside
 
 def test_a_ticket_passes_nothing_over() -> None:
     for state in ("named", "closed"):
-        queue = queue_of([document(next_actions=["Finish ABC-12"])], work_of("build", "ABC-12", state=state))
+        queue = queue_of(
+            [document(next_actions=["Finish ABC-12"])], work_of("build", "ABC-12", state=state)
+        )
         assert (queue.actions[0].action, queue.skipped) == ("Finish ABC-12", [])
 
 
@@ -160,7 +182,10 @@ def test_finished_actions_are_passed_over_at_every_rank(skill: str) -> None:
     assert action.rank == skill
     assert "Go on" in (action.action, action.then)
     one, both = (tuple(facts_of(*names).values()) for names in (["#1"], ["#1", "#2"]))
-    assert queue.skipped == [SkippedAction(skill, "Merge #1", one), SkippedAction(skill, "Wait for both", both)]
+    assert queue.skipped == [
+        SkippedAction(skill, "Merge #1", one),
+        SkippedAction(skill, "Wait for both", both),
+    ]
     assert queue.skipped[0].data["evidence"] == "#1 was merged on 2026-03-02 (abc1234)"
 
 
@@ -173,12 +198,17 @@ def test_an_action_waits_until_all_that_it_names_is_merged() -> None:
 def test_a_skill_whose_actions_are_all_finished_lets_the_others_go_first() -> None:
     done = document("done", next_actions=["Merge #1"], updated_at="2026-03-02T11:00:00Z")
     queue = queue_of([done, document("other", progress_table=UNSTARTED)], work_of("done", "#1"))
-    assert [(action.skill, action.rank) for action in queue.actions] == [("other", "not_started"), ("done", "idle")]
+    assert [(action.skill, action.rank) for action in queue.actions] == [
+        ("other", "not_started"),
+        ("done", "idle"),
+    ]
     assert len(queue.skipped) == 1
 
 
 def test_complete_work_whose_queue_is_all_finished_is_done() -> None:
-    queue = queue_of([document(status="complete", next_actions=["Merge #1"])], work_of("build", "#1"))
+    queue = queue_of(
+        [document(status="complete", next_actions=["Merge #1"])], work_of("build", "#1")
+    )
     assert queue.actions == []
     assert len(queue.skipped) == 1
 

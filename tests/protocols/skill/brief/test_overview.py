@@ -30,11 +30,16 @@ def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
 
 
 def test_a_state_says_what_the_checkpoint_says() -> None:
-    (state,) = list_briefs([document(pm_refs=[{"provider": "jira", "id": "X-1", "role": "source"}])], NOW)
+    (state,) = list_briefs(
+        [document(pm_refs=[{"provider": "jira", "id": "X-1", "role": "source"}])], NOW
+    )
     assert (state.status, state.phase, state.step) == ("in_progress", "build-loop", "sprint-2")
     assert (state.complete_rows, len(state.rows)) == (2, 3)
     assert state.age == seconds("2026-03-02T12:00:00Z") - seconds("2026-03-02T09:30:00Z")
-    assert state.actions == [Action(0, "Write the notes API", None), Action(1, "Run the evaluator", "make eval")]
+    assert state.actions == [
+        Action(0, "Write the notes API", None),
+        Action(1, "Run the evaluator", "make eval"),
+    ]
     assert state.tickets == "X-1 (source)"
     assert not state.stale
 
@@ -48,7 +53,9 @@ def test_a_file_that_cannot_be_read_is_a_state_of_its_own() -> None:
 def test_decisions_are_found_in_all_files_and_at_every_status() -> None:
     documents = [
         document("a", status="complete", blockers=[decision()]),
-        document("b", blockers=[decision(id="b1"), decision(id="b2", resolved_at="2026-03-01T00:00:00Z")]),
+        document(
+            "b", blockers=[decision(id="b1"), decision(id="b2", resolved_at="2026-03-01T00:00:00Z")]
+        ),
         document("c", blockers=[decision(needs="code_fix")]),
     ]
     found = find_decisions(list_briefs(documents, NOW))
@@ -72,8 +79,13 @@ def test_changes_are_what_was_written_since_and_what_was_done_since() -> None:
         {"text": "Undated"},
         "odd",
     ]
-    documents = [document("old", updated_at="2026-03-01T08:30:00Z"), document("new", recently_done=done)]
-    (change,) = find_changes(documents, list_briefs(documents, NOW), seconds("2026-03-01T12:00:00Z"), {})
+    documents = [
+        document("old", updated_at="2026-03-01T08:30:00Z"),
+        document("new", recently_done=done),
+    ]
+    (change,) = find_changes(
+        documents, list_briefs(documents, NOW), seconds("2026-03-01T12:00:00Z"), {}
+    )
     assert change.state.skill == "new"
     assert change.done == ["Third"]
 
@@ -91,7 +103,10 @@ def ref(name: str, role: str, **more: Any) -> dict[str, Any]:
 
 
 def lines(**skills: list[dict[str, Any]]) -> dict[str, str]:
-    tickets = {skill: read_tickets(document(skill, pm_refs=refs).value or {}) for skill, refs in skills.items()}
+    tickets = {
+        skill: read_tickets(document(skill, pm_refs=refs).value or {})
+        for skill, refs in skills.items()
+    }
     return {skill: thread.text for skill, thread in find_threads(tickets).items()}
 
 
@@ -118,7 +133,9 @@ def test_an_incident_stands_before_the_deployment_that_it_is_about() -> None:
 
 
 def test_what_a_skill_says_itself_counts_more_than_what_its_siblings_have() -> None:
-    said = lines(architect=[ref("A-1", "source")], deploy=[ref("A-9", "deploy"), ref("A-2", "linked")])
+    said = lines(
+        architect=[ref("A-1", "source")], deploy=[ref("A-9", "deploy"), ref("A-2", "linked")]
+    )
     assert said["deploy"] == "A-9 (deploy) -> A-2"
 
 
@@ -128,7 +145,9 @@ def test_of_several_sources_the_last_one_seen_before_is_meant() -> None:
         ref("A-2", "source", first_seen_at="2026-02-01T00:00:00Z"),
         ref("A-3", "source", first_seen_at="2026-03-01T00:00:00Z"),
     ]
-    said = lines(architect=sources, deploy=[ref("A-9", "deploy", first_seen_at="2026-02-15T00:00:00Z")])
+    said = lines(
+        architect=sources, deploy=[ref("A-9", "deploy", first_seen_at="2026-02-15T00:00:00Z")]
+    )
     assert said == {"architect": "A-3 (source) + 2 more", "deploy": "A-9 (deploy) -> A-2"}
 
 
@@ -138,8 +157,12 @@ def test_an_entry_of_several_sessions_counts_once() -> None:
 
 
 def test_entries_without_a_role_or_an_id_do_no_harm() -> None:
-    assert lines(a=[{"provider": "jira", "id": "X-1"}, {"provider": "jira"}, {"id": None}, {"id": " "}]) == {"a": "X-1"}
-    assert lines(a=[{"provider": "github-issues", "id": 12, "role": "source"}]) == {"a": "12 (source)"}
+    assert lines(
+        a=[{"provider": "jira", "id": "X-1"}, {"provider": "jira"}, {"id": None}, {"id": " "}]
+    ) == {"a": "X-1"}
+    assert lines(a=[{"provider": "github-issues", "id": 12, "role": "source"}]) == {
+        "a": "12 (source)"
+    }
     assert lines(a=[{"provider": "jira"}]) == {}
 
 
@@ -149,13 +172,21 @@ TICKETS = st.builds(
 )  # fmt: skip
 
 
-@given(st.lists(st.lists(TICKETS, max_size=3, unique_by=lambda ticket: ticket.id), min_size=1, max_size=5))
-def test_a_deployment_leads_to_the_last_source_of_another_skill_before_it(lists: list[list[Ticket]]) -> None:
+@given(
+    st.lists(
+        st.lists(TICKETS, max_size=3, unique_by=lambda ticket: ticket.id), min_size=1, max_size=5
+    )
+)
+def test_a_deployment_leads_to_the_last_source_of_another_skill_before_it(
+    lists: list[list[Ticket]],
+) -> None:
     skills = {f"skill-{at}": own for at, own in enumerate(lists)}
     for skill, thread in find_threads(skills).items():
         if thread.leading.role == "deploy" and len(skills[skill]) == 1:
             others = [one for name, found in skills.items() if name != skill for one in found]
-            sources = [one for one in others if one.role == "source" and one.id != thread.leading.id]
+            sources = [
+                one for one in others if one.role == "source" and one.id != thread.leading.id
+            ]
             earlier = [one for one in sources if one.seen <= thread.leading.seen] or sources
             assert thread.leads_to == (max(earlier, key=lambda one: one.seen).id if earlier else "")
 
@@ -163,9 +194,20 @@ def test_a_deployment_leads_to_the_last_source_of_another_skill_before_it(lists:
 def test_what_is_merged_is_no_next_action_of_a_state_and_does_not_rank_it() -> None:
     merged = {**work_of("finished", "#1"), **work_of("working", "#1")}
     documents = [
-        document("finished", status="complete", next_actions=["Merge #1"], updated_at="2026-03-02T11:00:00Z"),
-        document("working", next_actions=["Merge #1", {"text": "Write the docs", "done_when": "make docs"}]),
+        document(
+            "finished",
+            status="complete",
+            next_actions=["Merge #1"],
+            updated_at="2026-03-02T11:00:00Z",
+        ),
+        document(
+            "working",
+            next_actions=["Merge #1", {"text": "Write the docs", "done_when": "make docs"}],
+        ),
     ]
     working, finished = list_briefs(documents, NOW, merged)
-    assert (working.skill, working.actions) == ("working", [Action(1, "Write the docs", "make docs")])
+    assert (working.skill, working.actions) == (
+        "working",
+        [Action(1, "Write the docs", "make docs")],
+    )
     assert (finished.actions, [action.text for action in finished.shipped]) == ([], ["Merge #1"])

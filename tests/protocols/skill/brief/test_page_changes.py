@@ -13,9 +13,14 @@ def test_changes_are_of_everybody_newest_first_and_older_ones_apart() -> None:
             [LifeEvent("decided", "a", "A"), LifeEvent("queued", "b", "B")],
         )
 
-    lives = Lives({"build": [entry(9, "Ada"), entry(3, "Ada")], "audit": [entry(8, "Ben"), entry(7, "Ada")]})
+    lives = Lives(
+        {"build": [entry(9, "Ada"), entry(3, "Ada")], "audit": [entry(8, "Ben"), entry(7, "Ada")]}
+    )
     section = list_changes(lives, 5, "")
     assert section
-    assert section.values["people"] == [("Ada", "2 commits: build, audit"), ("Ben", "1 commit: audit")]
+    assert section.values["people"] == [
+        ("Ada", "2 commits: build, audit"),
+        ("Ben", "1 commit: audit"),
+    ]
     assert [row.at for row in section.values["recent"]] == [9, 8, 7]
     assert [row.what for row in section.values["older"]] == ["decided: A\nqueued: B"]

@@ -1,4 +1,6 @@
-"""The first line of a report: changes, people, decisions, and blockers that have been open for long."""
+"""The first line of a report: changes, people, decisions, and blockers that have been open for
+long.
+"""
 
 import json
 
@@ -24,7 +26,9 @@ def entry(days_ago: float, who: str, *events: LifeEvent) -> LifeEntry:
 
 def read_states() -> list[Brief]:
     """One checkpoint with two open blockers."""
-    blockers = [{"id": name, "description": "waits", "needs": "user_decision"} for name in ("old", "new")]
+    blockers = [
+        {"id": name, "description": "waits", "needs": "user_decision"} for name in ("old", "new")
+    ]
     text = json.dumps(checkpoint(status="blocked", blockers=blockers)).encode()
     return list_briefs(check_files([(".checkpoints/build.checkpoint.json", text)], NOW), NOW)
 
@@ -49,13 +53,19 @@ def test_the_news_count_commits_people_and_decisions_since_then() -> None:
 
 def test_one_commit_of_two_checkpoints_is_one_change() -> None:
     lives = Lives({"build": [entry(0.1, "Ada")], "audit": [entry(0.1, "Ada")]})
-    assert describe_news(lives, [], NOW - DAY, "yesterday", NOW) == "since yesterday: 1 change by 1 person"
+    assert (
+        describe_news(lives, [], NOW - DAY, "yesterday", NOW)
+        == "since yesterday: 1 change by 1 person"
+    )
 
 
 def test_a_blocker_is_old_from_when_it_was_opened_last() -> None:
     opened = LifeEvent("opened", "old", "waits")
     gone = LifeEvent("opened", "answered", "waited")
-    assert news(entry(4, "Ada", opened, gone)) == "since yesterday: no changes, 1 blocker older than 3 days"
+    assert (
+        news(entry(4, "Ada", opened, gone))
+        == "since yesterday: no changes, 1 blocker older than 3 days"
+    )
     assert news(entry(2, "Ada", opened), entry(9, "Ada", opened)) == "since yesterday: no changes"
 
 

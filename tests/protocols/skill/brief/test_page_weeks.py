@@ -22,9 +22,15 @@ def test_a_week_counts_its_steps_once_and_names_what_became_complete() -> None:
             LifeEvent("queued", "x", "x"),
         ),
         entry(
-            NOW - 5 * DAY, LifeEvent("completed", "model", "Model"), LifeEvent("status", "status", "", "a", "complete")
+            NOW - 5 * DAY,
+            LifeEvent("completed", "model", "Model"),
+            LifeEvent("status", "status", "", "a", "complete"),
         ),
-        entry(NOW - 20 * DAY, LifeEvent("done", "plan", "Plan"), LifeEvent("status", "status", "", "a", "blocked")),
+        entry(
+            NOW - 20 * DAY,
+            LifeEvent("done", "plan", "Plan"),
+            LifeEvent("status", "status", "", "a", "blocked"),
+        ),
     ]
     lives = Lives({"api": api, "docs": [entry(NOW - 6 * DAY, LifeEvent("done", "tests", "Tests"))]})
     assert [(week.name, week.text) for week in find_weeks(lives, NOW)] == [
@@ -38,4 +44,7 @@ def test_a_week_counts_its_steps_once_and_names_what_became_complete() -> None:
 def test_there_is_a_year_of_weeks_at_most_and_this_one_at_least() -> None:
     assert len(find_weeks(Lives({"api": [entry(0, LifeEvent("done", "a", "A"))]}), NOW)) == 53
     assert len(find_weeks(Lives({}), NOW)) == 1
-    assert len(find_weeks(Lives({"api": [entry(NOW + 99 * DAY, LifeEvent("done", "a", "A"))]}), NOW)) == 1
+    assert (
+        len(find_weeks(Lives({"api": [entry(NOW + 99 * DAY, LifeEvent("done", "a", "A"))]}), NOW))
+        == 1
+    )

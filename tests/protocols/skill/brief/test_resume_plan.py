@@ -73,7 +73,9 @@ def test_a_missing_checkpoint_is_a_fresh_start() -> None:
     assert (plan.decision, plan.reasons, plan.orientation) == ("start_fresh", ("missing",), ())
 
 
-@pytest.mark.parametrize("data", [b"null", b"[]", b"{", b"\xff", b'{"a": 1, "a": 2}', b"<<<<<<< ours\n"])
+@pytest.mark.parametrize(
+    "data", [b"null", b"[]", b"{", b"\xff", b'{"a": 1, "a": 2}', b"<<<<<<< ours\n"]
+)
 def test_a_corrupt_checkpoint_is_a_fresh_start_that_says_why(data: bytes) -> None:
     plan = plan_of(broken(data=data), NOW)
     assert (plan.decision, plan.reasons) == ("start_fresh", ("corrupt",))
@@ -96,12 +98,17 @@ def test_the_context_is_what_a_session_reads_first() -> None:
     assert context.primer["user_preferences"] == ["Short answers"]
     assert [blocker.value["id"] for blocker in brief.decisions] == ["b1"]
     assert [blocker.value["id"] for blocker in brief.blockers] == ["b1", "b2"]
-    assert brief.actions == [Action(0, "Write the notes API", None), Action(1, "Run the evaluator", "make eval")]
+    assert brief.actions == [
+        Action(0, "Write the notes API", None),
+        Action(1, "Run the evaluator", "make eval"),
+    ]
 
 
 def test_actions_that_have_shipped_are_passed_over() -> None:
     merged = facts_of("#1")
-    asking = document(next_actions=["Merge #1", {"text": "Run the evaluator", "done_when": "make eval"}])
+    asking = document(
+        next_actions=["Merge #1", {"text": "Run the evaluator", "done_when": "make eval"}]
+    )
     plan = plan_of(asking, NOW, merged)
     assert plan.orientation[-1] == "Next: Run the evaluator"
     assert make_brief(asking, NOW, merged).actions == [Action(1, "Run the evaluator", "make eval")]
@@ -109,7 +116,9 @@ def test_actions_that_have_shipped_are_passed_over() -> None:
     assert done.why == "all of it is complete"
     live = document(next_actions=["After #1: deploy"])
     assert plan_of(live, NOW, merged).orientation[-1] == "Next: After #1: deploy"
-    assert make_brief(live, NOW, merged).actions == [Action(0, "After #1: deploy", None, tuple(merged.values()))]
+    assert make_brief(live, NOW, merged).actions == [
+        Action(0, "After #1: deploy", None, tuple(merged.values()))
+    ]
 
 
 # contradictions
@@ -129,14 +138,25 @@ SKIPPED = {"id": "sprint-3", "label": "Sprint 3", "status": "skipped"}
         ({"progress_table": [DONE, SKIPPED]}, ["resume/no-open-row"]),
         ({"progress_table": []}, []),
         ({"step": "sprint-1", "progress_table": [DONE, OPEN]}, ["resume/step-is-over"]),
-        ({"step": "sprint-1", "status": "blocked", "progress_table": [DONE, OPEN]}, ["skill/blocked-by-nothing"]),
-        ({"status": "complete", "blockers": [decision()]}, ["skill/complete-but-undecided", "resume/open-rows"]),
+        (
+            {"step": "sprint-1", "status": "blocked", "progress_table": [DONE, OPEN]},
+            ["skill/blocked-by-nothing"],
+        ),
+        (
+            {"status": "complete", "blockers": [decision()]},
+            ["skill/complete-but-undecided", "resume/open-rows"],
+        ),
         ({"status": "failed", "progress_table": "x"}, []),
         ({"progress_table": [{"id": "sprint-2", "status": ["x"]}]}, []),
-        ({"progress_table": [None, {"id": ["x"], "status": "complete"}], "step": ["x"]}, ["resume/no-open-row"]),
+        (
+            {"progress_table": [None, {"id": ["x"], "status": "complete"}], "step": ["x"]},
+            ["resume/no-open-row"],
+        ),
     ],
 )
-def test_status_step_and_rows_that_contradict_one_another_are_told(changes: dict[str, Any], codes: list[str]) -> None:
+def test_status_step_and_rows_that_contradict_one_another_are_told(
+    changes: dict[str, Any], codes: list[str]
+) -> None:
     findings = contradictions_of(document(**changes))
     assert [finding.code for finding in findings] == codes
     assert all(finding.path and finding.where for finding in findings)
@@ -145,10 +165,15 @@ def test_status_step_and_rows_that_contradict_one_another_are_told(changes: dict
 def test_open_rows_of_complete_work_are_named_as_far_as_there_is_room() -> None:
     rows = [{"id": f"r{number}", "label": "R", "status": "not_started"} for number in range(6)]
     (finding,) = contradictions_of(document(status="complete", progress_table=[DONE, *rows]))
-    assert finding.message == "the status is complete, and 6 of 7 rows are not: r0, r1, r2, r3 and 2 more"
+    assert (
+        finding.message
+        == "the status is complete, and 6 of 7 rows are not: r0, r1, r2, r3 and 2 more"
+    )
 
 
-@pytest.mark.parametrize("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
+@pytest.mark.parametrize(
+    "primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}]
+)
 def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
     context = find_background(document(context_primer=primer))
     assert context.primer["key_decisions"] == []
@@ -156,7 +181,12 @@ def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
 
 
 def test_conflict_markers_are_a_merge_to_resolve_and_no_fresh_start() -> None:
-    text = checkpoint_text().replace('  "step"', '<<<<<<< HEAD\n  "step"').encode() + b">>>>>>> theirs\n"
+    text = (
+        checkpoint_text().replace('  "step"', '<<<<<<< HEAD\n  "step"').encode()
+        + b">>>>>>> theirs\n"
+    )
     plan = plan_of(broken(data=text), NOW)
     assert (plan.decision, plan.reasons) == ("ask", ("conflict",))
-    assert [str(answer.command) for answer in plan.answers] == ["checkpoint resolve .checkpoints/bad.checkpoint.json"]
+    assert [str(answer.command) for answer in plan.answers] == [
+        "checkpoint resolve .checkpoints/bad.checkpoint.json"
+    ]

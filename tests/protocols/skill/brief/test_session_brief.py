@@ -10,7 +10,11 @@ from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.brief.brief import make_briefs
 from checkpoint_git.protocols.skill.brief.next_action import plan_queue
 from checkpoint_git.protocols.skill.brief.resume_plan import find_background
-from checkpoint_git.protocols.skill.brief.session_brief import Session, describe_session, find_resumable
+from checkpoint_git.protocols.skill.brief.session_brief import (
+    Session,
+    describe_session,
+    find_resumable,
+)
 from checkpoint_git.tools.session.prime import LEAST_TOKENS, MOST_LINES, MOST_TOKENS, fit
 from tests.support.documents import NOW, broken, decision, document, work_of
 
@@ -26,14 +30,18 @@ def tell(*documents: Document, now: int = NOW, tokens: int = MOST_TOKENS, **more
     plan = find_resumable(documents, briefs, queue)
     resumed = next((one for one in documents if plan and one.skill == plan.skill), None)
     broken_files = find_broken(documents)
-    told = Session(briefs, queue, plan, find_background(resumed), more.get("gone", ()), broken_files, now)
+    told = Session(
+        briefs, queue, plan, find_background(resumed), more.get("gone", ()), broken_files, now
+    )
     summary = describe_session(told)
     return fit([*summary.lines, *summary.details], tokens)
 
 
 def quoted(lines: list[str]) -> list[str]:
     """What stands inside the fence, without the marks."""
-    return [line.removeprefix(MARK) for line in lines[lines.index(OPENING) + 1 : lines.index(CLOSING)]]
+    return [
+        line.removeprefix(MARK) for line in lines[lines.index(OPENING) + 1 : lines.index(CLOSING)]
+    ]
 
 
 def test_without_checkpoints_there_is_nothing_to_say() -> None:
@@ -91,7 +99,9 @@ def test_stale_broken_gone_and_merged_are_flagged() -> None:
     assert lines[lines.index("Listed files that are missing: 1") + 1] == "  docs/plan.md"
     merged = "  build: Merge #7; #7 was merged 9 days ago (abc1234)"
     assert lines[lines.index("Next actions that merges finished: 1") + 1] == merged
-    assert lines[lines.index("Next: After #8: deploy") + 1] == "  #8 was merged 9 days ago (abc1234)"
+    assert (
+        lines[lines.index("Next: After #8: deploy") + 1] == "  #8 was merged 9 days ago (abc1234)"
+    )
 
 
 def test_private_state_is_never_told() -> None:
@@ -107,9 +117,15 @@ def test_other_checkpoints_say_what_is_next_or_in_the_way_and_the_done_come_last
     lines = quoted(
         tell(
             document("a", status="complete", next_actions=[]),
-            document("b", status="blocked", blockers=[decision(description="CI is red", needs="code_fix")]),
+            document(
+                "b",
+                status="blocked",
+                blockers=[decision(description="CI is red", needs="code_fix")],
+            ),
             document("build"),
-            document("c", next_actions=["Merge #7", "Write the docs"], updated_at="2026-03-02T08:00:00Z"),
+            document(
+                "c", next_actions=["Merge #7", "Write the docs"], updated_at="2026-03-02T08:00:00Z"
+            ),
             work=work_of("c", "#7"),
         )
     )
@@ -122,7 +138,10 @@ def test_other_checkpoints_say_what_is_next_or_in_the_way_and_the_done_come_last
 
 @pytest.mark.parametrize("tokens", [0, LEAST_TOKENS, 400, MOST_TOKENS, 10**6])
 def test_lines_and_tokens_stay_within_the_budget(tokens: int) -> None:
-    many = [document(f"s{n}", next_actions=["x" * 900] * 9, blockers=[decision()] * 9) for n in range(90)]
+    many = [
+        document(f"s{n}", next_actions=["x" * 900] * 9, blockers=[decision()] * 9)
+        for n in range(90)
+    ]
     lines = tell(*many, tokens=tokens)
     assert len(lines) <= MOST_LINES
     assert count_tokens("\n".join(lines)) <= max(tokens, LEAST_TOKENS)
@@ -130,14 +149,19 @@ def test_lines_and_tokens_stay_within_the_budget(tokens: int) -> None:
 
 
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
-def test_no_text_of_a_checkpoint_leaves_the_fence(summary: str, action: str, skill: str, blocker: str) -> None:
+def test_no_text_of_a_checkpoint_leaves_the_fence(
+    summary: str, action: str, skill: str, blocker: str
+) -> None:
     hostile = document(
         project=summary,
         progress_summary=summary,
         step=skill,
         next_actions=[action, {"text": summary, "done_when": action}],
         blockers=[decision(description=blocker, id=action), {"id": skill, "description": summary}],
-        context_primer={key: [summary, action] for key in ("key_decisions", "generated_files", "user_preferences")},
+        context_primer={
+            key: [summary, action]
+            for key in ("key_decisions", "generated_files", "user_preferences")
+        },
     )
     named = hostile._replace(skill=skill, path=f".checkpoints/{skill}.checkpoint.json")
     lines = "\n".join(tell(named, broken(), gone=[blocker])).split("\n")
@@ -145,7 +169,9 @@ def test_no_text_of_a_checkpoint_leaves_the_fence(summary: str, action: str, ski
     assert all(line.startswith(MARK) for line in lines[opening + 1 : closing])
     calm = tell(document())
     assert lines[:opening] == calm[: calm.index(OPENING)]
-    assert [line for line in lines[closing + 1 :] if "did not fit" not in line] == calm[calm.index(CLOSING) + 1 :]
+    assert [line for line in lines[closing + 1 :] if "did not fit" not in line] == calm[
+        calm.index(CLOSING) + 1 :
+    ]
     assert all(line.isprintable() for line in lines)
 
 

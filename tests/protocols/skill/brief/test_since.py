@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
-from checkpoint_git.protocols.skill.brief.since import SinceEvent, find_changes, find_events, read_since
+from checkpoint_git.protocols.skill.brief.since import (
+    SinceEvent,
+    find_changes,
+    find_events,
+    read_since,
+)
 from tests.support.documents import NOW, document, seconds
 from tests.support.rows import rows
 from tests.support.samples import checkpoint
@@ -19,7 +24,10 @@ BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
 
 def events(before: dict[str, Any], **changes: Any) -> list[tuple[str, str]]:
     """What happened from the sample with some fields to the sample with others."""
-    return [(event.kind, event.text) for event in find_events(checkpoint(**before), checkpoint(**changes), SINCE)]
+    return [
+        (event.kind, event.text)
+        for event in find_events(checkpoint(**before), checkpoint(**changes), SINCE)
+    ]
 
 
 def test_nothing_that_differs_is_nothing_that_happened() -> None:
@@ -86,7 +94,10 @@ def test_tickets_and_what_was_handed_over_are_told_once_each() -> None:
 def test_without_an_older_version_only_what_carries_a_time_is_told() -> None:
     value = checkpoint(
         created_at="2026-03-02T01:00:00Z",
-        recently_done=[{"text": "New", "at": "2026-03-02T09:00:00Z"}, {"text": "Old", "at": "2026-03-01T09:00:00Z"}],
+        recently_done=[
+            {"text": "New", "at": "2026-03-02T09:00:00Z"},
+            {"text": "Old", "at": "2026-03-01T09:00:00Z"},
+        ],
         blockers=[{**BLOCKER, "resolved_at": "2026-03-02T09:00:00Z"}, BLOCKER],
         pm_refs=[{"id": "T-1", "first_seen_at": "2026-03-02T09:00:00Z"}, {"id": "T-2"}],
         handoffs=[{"to": "deploy", "at": "2026-03-02T09:00:00Z"}],
@@ -110,26 +121,41 @@ def test_a_checkpoint_is_compared_with_its_own_version_of_then() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "text", "status", "at"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "text", "status", "at"]), inner)
+    ),
     max_leaves=6,
 )
 FIELDS = st.dictionaries(
     st.sampled_from(
-        ["progress_table", "next_actions", "recently_done", "blockers", "pm_refs", "handoffs", "context_primer", "step"]
+        [
+            "progress_table",
+            "next_actions",
+            "recently_done",
+            "blockers",
+            "pm_refs",
+            "handoffs",
+            "context_primer",
+            "step",
+        ]
     ),
     JSON,
 )
 
 
 @given(FIELDS, FIELDS)
-def test_a_value_that_breaks_the_schema_breaks_no_digest(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_a_value_that_breaks_the_schema_breaks_no_digest(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
     assert find_events(before, before, SINCE) == []
     assert all(isinstance(event.text, str) for event in find_events(before, after, SINCE))
     assert isinstance(find_events(None, after, SINCE), list)
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("12h", 43_200), ("2d", 172_800), ("yesterday", 99_200), ("3w", 1_814_400)]
+    ("text", "seconds"),
+    [("12h", 43_200), ("2d", 172_800), ("yesterday", 99_200), ("3w", 1_814_400)],
 )
 def test_a_time_may_be_so_long_ago(text: str, seconds: int) -> None:
     assert read_since(text, 2_000_000) == 2_000_000 - seconds

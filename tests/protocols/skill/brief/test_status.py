@@ -11,7 +11,12 @@ from checkpoint_git.core.hint import encode_hint
 from checkpoint_git.core.outcome import Line, Table
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import Question
-from checkpoint_git.protocols.skill.brief.status import StatusResult, state_data, status, summarize_status
+from checkpoint_git.protocols.skill.brief.status import (
+    StatusResult,
+    state_data,
+    status,
+    summarize_status,
+)
 from checkpoint_git.protocols.skill.views import UNREADABLE
 from tests.support.documents import NOW, decision
 from tests.support.rows import rows
@@ -31,11 +36,16 @@ def write(root: Path, **skills: dict[str, Any]) -> None:
 def lines_of(root: Path, **asked: Any) -> list[str]:
     """What is shown, a line a text; a table's rows joined."""
     (root / ".checkpoints").mkdir(exist_ok=True)
-    summary = summarize_status(Question(find_place(str(root)), NOW, {}, "status", **{"form": "text", **asked}))
+    summary = summarize_status(
+        Question(find_place(str(root)), NOW, {}, "status", **{"form": "text", **asked})
+    )
     found: list[str] = []
     for block in [*summary.lead, *summary.blocks]:
         if isinstance(block, Table):
-            found += [" | ".join(cell if isinstance(cell, str) else cell.text for cell in row) for row in block.rows]
+            found += [
+                " | ".join(cell if isinstance(cell, str) else cell.text for cell in row)
+                for row in block.rows
+            ]
         else:
             assert isinstance(block, Line)
             found.append(block.whole)
@@ -44,7 +54,9 @@ def lines_of(root: Path, **asked: Any) -> list[str]:
 
 def data_of(root: Path, **asked: Any) -> dict[str, Any]:
     question = Question(find_place(str(root)), NOW, {}, "status", **{"form": "json", **asked})
-    data: dict[str, Any] = json.loads(json.dumps(summarize_status(question).data, default=encode_hint))
+    data: dict[str, Any] = json.loads(
+        json.dumps(summarize_status(question).data, default=encode_hint)
+    )
     return data
 
 
@@ -107,15 +119,28 @@ def test_one_skill_is_shown_whole(tmp_path: Path) -> None:
 
 
 def test_brief_is_the_first_skill_and_its_next_action(tmp_path: Path) -> None:
-    write(tmp_path, build={"status": "blocked", "blockers": [decision()]}, ship={"next_actions": ["a", "b"]})
+    write(
+        tmp_path,
+        build={"status": "blocked", "blockers": [decision()]},
+        ship={"next_actions": ["a", "b"]},
+    )
     lines = lines_of(tmp_path, brief=True)
-    assert lines[-2:] == ["build: blocked, build-loop, sprint-2, 2h", "  1 next: Write the notes API"]
+    assert lines[-2:] == [
+        "build: blocked, build-loop, sprint-2, 2h",
+        "  1 next: Write the notes API",
+    ]
     assert [row["skill"] for row in data_of(tmp_path, brief=True)["skills"]] == ["build"]
     assert [row["skill"] for row in data_of(tmp_path)["skills"]] == ["build", "ship"]
 
 
 def test_what_a_merge_set_aside_is_shown_until_it_is_reviewed(tmp_path: Path) -> None:
-    aside = [{"updated_at": "2026-03-01T09:00:00Z", "step": "sprint-1", "progress_summary": "Another story."}]
+    aside = [
+        {
+            "updated_at": "2026-03-01T09:00:00Z",
+            "step": "sprint-1",
+            "progress_summary": "Another story.",
+        }
+    ]
     write(tmp_path, build={"superseded": aside})
     lines = lines_of(tmp_path)
     assert any(line.startswith("  the other side of a merge: ") for line in lines)
@@ -155,7 +180,10 @@ def test_data_has_what_programs_read(tmp_path: Path) -> None:
     (row,) = data["skills"]
     assert (row["age_seconds"], row["stale"], row["over_budget"]) == (9_000, False, True)
     assert row["progress"] == {"complete": 2, "total": 3}
-    assert [action["text"] for action in row["next_actions"]] == ["Write the notes API", "Run the evaluator"]
+    assert [action["text"] for action in row["next_actions"]] == [
+        "Write the notes API",
+        "Run the evaluator",
+    ]
     assert row["blockers"] == [decision()]
     (asked,) = data["decisions"]
     assert (asked["skill"], asked["id"]) == ("build", "b1")

@@ -12,7 +12,11 @@ BUILD = ".checkpoints/build.checkpoint.json"
 
 
 def write(repo: GitRepo, path: str = BUILD, **fields: Any) -> None:
-    value = checkpoint(**fields) if path == BUILD else checkpoint(skill=Path(path).name.split(".")[0], **fields)
+    value = (
+        checkpoint(**fields)
+        if path == BUILD
+        else checkpoint(skill=Path(path).name.split(".")[0], **fields)
+    )
     repo.write(path, json.dumps(value, indent=2) + "\n")
 
 
@@ -36,10 +40,18 @@ def topic(main: GitRepo) -> GitRepo:
     return GitRepo(main.path.parent / "tree")
 
 
-def test_what_another_work_tree_finished_and_decided_is_shown(main: GitRepo, topic: GitRepo) -> None:
+def test_what_another_work_tree_finished_and_decided_is_shown(
+    main: GitRepo, topic: GitRepo
+) -> None:
     rows = [{**row, "status": "complete"} for row in checkpoint()["progress_table"]]
     primer = {**checkpoint()["context_primer"], "key_decisions": ["Tabs, not spaces"]}
-    write(topic, updated_at="2099-01-01T00:00:00Z", step="sprint-9", progress_table=rows, context_primer=primer)
+    write(
+        topic,
+        updated_at="2099-01-01T00:00:00Z",
+        step="sprint-9",
+        progress_table=rows,
+        context_primer=primer,
+    )
     (ahead,) = ask(main, "status", "--worktrees")["worktrees"]
     assert (ahead["skill"], ahead["branch"], ahead["step"]) == ("build", "feature/x", "sprint-9")
     assert ahead["work_tree"] == str(topic.path)
@@ -57,7 +69,9 @@ def test_the_main_work_tree_is_seen_from_a_linked_one(main: GitRepo, topic: GitR
     assert ask(main, "status", "--worktrees")["worktrees"] == []
 
 
-def test_a_checkpoint_that_is_only_there_is_shown_and_one_that_is_behind_is_not(main: GitRepo, topic: GitRepo) -> None:
+def test_a_checkpoint_that_is_only_there_is_shown_and_one_that_is_behind_is_not(
+    main: GitRepo, topic: GitRepo
+) -> None:
     write(topic, ".checkpoints/qa.checkpoint.json")
     write(topic, updated_at="2020-01-01T00:00:00Z")
     assert [one["skill"] for one in ask(main, "status", "--worktrees")["worktrees"]] == ["qa"]
@@ -90,13 +104,17 @@ def test_a_project_below_the_top_is_found_in_the_other_work_tree(main: GitRepo) 
     assert ask(main, "status", "--worktrees")["worktrees"] == []
 
 
-def test_text_from_another_work_tree_does_not_reach_the_terminal_raw(main: GitRepo, topic: GitRepo) -> None:
+def test_text_from_another_work_tree_does_not_reach_the_terminal_raw(
+    main: GitRepo, topic: GitRepo
+) -> None:
     write(topic, updated_at="2099-01-01T00:00:00Z", step="\x1b[31mred\u202e")
     for words in (["status", "--worktrees"], ["prime"], ["resume", "build"]):
         assert not {"\x1b", "\u202e"}.intersection(run_here(*words, cwd=main.path).stdout)
 
 
-def test_a_work_tree_that_git_keeps_by_a_relative_path_is_found(main: GitRepo, topic: GitRepo) -> None:
+def test_a_work_tree_that_git_keeps_by_a_relative_path_is_found(
+    main: GitRepo, topic: GitRepo
+) -> None:
     write(topic, updated_at="2099-01-01T00:00:00Z", step="sprint-9")
     main.write(".git/worktrees/tree/gitdir", "../../../../tree/.git\n")
     (found,) = ask(main, "status", "--worktrees")["worktrees"]

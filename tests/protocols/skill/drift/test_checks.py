@@ -40,13 +40,24 @@ def document(**changes: Any) -> DocumentSummary:
 
 
 def world(
-    now: int = THEN, documents: list[DocumentSummary] | None = None, codes: tuple[str, ...] = (), **facts: Any
+    now: int = THEN,
+    documents: list[DocumentSummary] | None = None,
+    codes: tuple[str, ...] = (),
+    **facts: Any,
 ) -> Context:
     summaries = [document()] if documents is None else documents
     nothing: dict[str, Any] = {"absent_dirs": frozenset(), "files": {}, "steps": (), "work": {}}
-    nothing |= {"foreign_commits": {}, "is_shallow": False, "unmerged": (), "operation": "", "untracked": {}}
+    nothing |= {
+        "foreign_commits": {},
+        "is_shallow": False,
+        "unmerged": (),
+        "operation": "",
+        "untracked": {},
+    }
     nothing["not_in_git"] = ()
-    return give(make_context(now, codes=codes), SkillFacts, summaries=summaries, **{**nothing, **facts})
+    return give(
+        make_context(now, codes=codes), SkillFacts, summaries=summaries, **{**nothing, **facts}
+    )
 
 
 def places(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -63,14 +74,22 @@ def places(findings: list[Finding]) -> list[tuple[str, str]]:
 def test_work_is_stale_only_after_its_days(find: Any, status: str, days: int) -> None:
     documents = [document(status=status)]
     assert found(find, world(THEN + days * DAY, documents)) == []
-    assert places(found(find, world(THEN + days * DAY + 1, documents))) == [("warning", "/updated_at")]
+    assert places(found(find, world(THEN + days * DAY + 1, documents))) == [
+        ("warning", "/updated_at")
+    ]
     assert found(find, world(THEN + 99 * DAY, [document(status="complete")])) == []
 
 
 def test_a_document_without_value_or_with_a_wrong_one_says_nothing() -> None:
     broken = [
         summarize_document(check_document(PATH, data, now=THEN))
-        for data in (b"null", b"[1]", b"{", b'{"updated_at": 3, "status": []}', b'{"next_actions": 1, "blockers": [3]}')
+        for data in (
+            b"null",
+            b"[1]",
+            b"{",
+            b'{"updated_at": 3, "status": []}',
+            b'{"next_actions": 1, "blockers": [3]}',
+        )
     ]
     for find in (
         checks.find_lost_projects,
@@ -116,8 +135,12 @@ def listed(**changes: Any) -> Context:
         ("", "", "warning", "does not exist"),
     ],
 )
-def test_a_missing_file_is_told_with_its_fate(fate: str, detail: str, level: str, says: str) -> None:
-    (finding,) = found(checks.find_missing_files, listed(fate=fate, detail=detail, told='1a2b "Tidy"'))
+def test_a_missing_file_is_told_with_its_fate(
+    fate: str, detail: str, level: str, says: str
+) -> None:
+    (finding,) = found(
+        checks.find_missing_files, listed(fate=fate, detail=detail, told='1a2b "Tidy"')
+    )
     assert (finding.level, finding.where) == (level, "/context_primer/generated_files/0")
     assert says in finding.message
 
@@ -137,7 +160,10 @@ def test_the_missing_paths_of_one_entry_are_told_together() -> None:
 
 
 def test_the_files_of_one_entry_that_moved_together_are_one_finding() -> None:
-    files = [NamedFile(0, f"lib/{one}.py", "missing", (), "renamed", f"src/{one}.py", "1a2b") for one in "ab"]
+    files = [
+        NamedFile(0, f"lib/{one}.py", "missing", (), "renamed", f"src/{one}.py", "1a2b")
+        for one in "ab"
+    ]
     documents = [document(context_primer={"generated_files": ["lib/{a,b}.py"]})]
     (finding,) = found(checks.find_missing_files, world(documents=documents, files={PATH: files}))
     assert finding.message == "each of lib/a.py, lib/b.py moved since 1a2b: lib/ -> src/"
@@ -164,13 +190,21 @@ def step(when: int, *paths: str, subject: str = "change") -> Change:
 def changed(*steps: Change, **changes: Any) -> list[tuple[str, str]]:
     files = {PATH: [NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",))]}
     documents = [document(**changes)]
-    return places(found(checks.find_changed_documents, world(THEN + 5 * DAY, documents, files=files, steps=steps)))
+    return places(
+        found(
+            checks.find_changed_documents,
+            world(THEN + 5 * DAY, documents, files=files, steps=steps),
+        )
+    )
 
 
 def test_a_file_that_changed_after_the_checkpoint_was_committed_is_told() -> None:
     told = [("note", "/context_primer/generated_files/0")]
     assert changed(step(THEN + 900, "docs/plan.md"), step(THEN + 600, PATH)) == told
-    assert changed(step(THEN + 900, "docs/plan.md", "x"), step(THEN + 600, PATH, "docs/plan.md")) == told
+    assert (
+        changed(step(THEN + 900, "docs/plan.md", "x"), step(THEN + 600, PATH, "docs/plan.md"))
+        == told
+    )
 
 
 def test_a_file_committed_with_or_around_its_checkpoint_is_not() -> None:
@@ -190,9 +224,9 @@ def test_complete_work_whose_files_move_on_is_told_after_two_weeks_and_only_once
     facts: dict[str, Any] = {"files": files, "steps": [step(THEN + 5 * DAY, "docs/plan.md")]}
     complete = [document(status="complete")]
     assert found(checks.find_moving_completions, world(THEN + 14 * DAY, complete, **facts)) == []
-    assert places(found(checks.find_moving_completions, world(THEN + 15 * DAY, complete, **facts))) == [
-        ("note", "/status")
-    ]
+    assert places(
+        found(checks.find_moving_completions, world(THEN + 15 * DAY, complete, **facts))
+    ) == [("note", "/status")]
     assert found(checks.find_moving_completions, world(THEN + 15 * DAY, complete)) == []
     assert found(checks.find_changed_documents, world(THEN + 15 * DAY, complete, **facts)) == []
 
@@ -201,17 +235,35 @@ def test_complete_work_whose_files_move_on_is_told_after_two_weeks_and_only_once
 
 
 def merged(**changes: Any) -> Context:
-    """A checkpoint in a history that merged #12 and #13, closed ABC-7, reverted #14, lost #15 and names ABC-8."""
-    states: dict[State, list[str]] = {"merged": ["#12", "#13"], "closed": ["ABC-7"], "reverted": ["#14"]}
+    """A checkpoint in a history that merged #12 and #13, closed ABC-7, reverted #14, lost #15 and
+    names ABC-8.
+    """
+    states: dict[State, list[str]] = {
+        "merged": ["#12", "#13"],
+        "closed": ["ABC-7"],
+        "reverted": ["#14"],
+    }
     states |= {"lost": ["#15"], "named": ["ABC-8"]}
-    facts = {one: fact for state, names in states.items() for one, fact in facts_of(*names, state=state).items()}
+    facts = {
+        one: fact
+        for state, names in states.items()
+        for one, fact in facts_of(*names, state=state).items()
+    }
     text = checkpoint_text(**changes)
     documents = [summarize_document(check_document(PATH, text.encode(), now=THEN))]
     return world(documents=documents, work={PATH: facts}, read_text={PATH: text}.get)
 
 
 def test_actions_that_name_merged_work_are_one_note_with_their_commands() -> None:
-    actions = ["Write", "After #12: deploy", "Finish ABC-8", "Check #13, #15", "Finish ABC-7", "Redo #14", "Review #99"]
+    actions = [
+        "Write",
+        "After #12: deploy",
+        "Finish ABC-8",
+        "Check #13, #15",
+        "Finish ABC-7",
+        "Redo #14",
+        "Review #99",
+    ]
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=actions))
     assert (finding.level, finding.where) == ("note", "/next_actions")
     said = "3 next actions name merged or closed work: 2 (#12), 4 (#13, #15 merged, but not in HEAD), 5 (ABC-7 closed)"
@@ -221,8 +273,13 @@ def test_actions_that_name_merged_work_are_one_note_with_their_commands() -> Non
 
 
 def test_one_action_that_names_merged_work_has_its_place_and_the_last_one_needs_another() -> None:
-    (finding,) = found(checks.find_shipped_actions, merged(next_actions=["Write", "After #12: deploy"]))
-    assert (finding.where, finding.message) == ("/next_actions/1", "1 next action names merged work: 2 (#12)")
+    (finding,) = found(
+        checks.find_shipped_actions, merged(next_actions=["Write", "After #12: deploy"])
+    )
+    assert (finding.where, finding.message) == (
+        "/next_actions/1",
+        "1 next action names merged work: 2 (#12)",
+    )
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=["After #12: deploy"]))
     assert str(finding.hint) == 'if nothing is left to do: checkpoint done build 1 --next "..."'
 
@@ -230,7 +287,9 @@ def test_one_action_that_names_merged_work_has_its_place_and_the_last_one_needs_
 def test_an_action_that_merges_finished_is_a_warning_of_its_own() -> None:
     stated = {"text": "Both", "done_when_merged": ["#12", "#13"]}
     half = {"text": "Half", "done_when_merged": ["#12", "#15"]}
-    first, second, note = found(checks.find_shipped_actions, merged(next_actions=["Merge #12", stated, half, "Write"]))
+    first, second, note = found(
+        checks.find_shipped_actions, merged(next_actions=["Merge #12", stated, half, "Write"])
+    )
     assert [(one.level, one.where) for one in (first, second, note)] == [
         ("warning", "/next_actions/0"),
         ("warning", "/next_actions/1"),
@@ -259,13 +318,29 @@ def test_of_many_checkpoints_the_notes_are_one_line() -> None:
 
 
 def test_open_blockers_and_dependencies_that_name_finished_work_are_notes() -> None:
-    blocker = {"id": "b", "description": "x", "needs": "code_fix", "proposed_resolution": "Fixed by #12"}
-    blockers = [blocker, {**blocker, "id": "c", "resolved": True}, {**blocker, "id": "d", "resolved_at": "2026-03-02"}]
+    blocker = {
+        "id": "b",
+        "description": "x",
+        "needs": "code_fix",
+        "proposed_resolution": "Fixed by #12",
+    }
+    blockers = [
+        blocker,
+        {**blocker, "id": "c", "resolved": True},
+        {**blocker, "id": "d", "resolved_at": "2026-03-02"},
+    ]
     blockers.append({**blocker, "id": "e", "proposed_resolution": "As in #14 or ABC-8"})
-    told = found(checks.find_shipped_resolutions, merged(blockers=blockers, depends_on=["#13", "#99"]))
+    told = found(
+        checks.find_shipped_resolutions, merged(blockers=blockers, depends_on=["#13", "#99"])
+    )
     assert places(told) == [("note", "/blockers/0/proposed_resolution"), ("note", "/depends_on/0")]
-    assert told[0].message.startswith("the blocker's proposed resolution names finished work: #12 was merged ")
-    assert str(told[1].hint) == "if the work can continue, remove this entry: checkpoint update build --depends_on.0-="
+    assert told[0].message.startswith(
+        "the blocker's proposed resolution names finished work: #12 was merged "
+    )
+    assert (
+        str(told[1].hint)
+        == "if the work can continue, remove this entry: checkpoint update build --depends_on.0-="
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,7 +348,10 @@ def test_open_blockers_and_dependencies_that_name_finished_work_are_notes() -> N
     [
         ([{"id": "b"}], "checkpoint unblock build b"),
         ([{"id": "b", "needs": "user_decision"}], 'checkpoint decide build b "..."'),
-        ([{"id": "b"}, {"id": "b", "proposed_resolution": "Ask Bo"}], "checkpoint unblock build blockers.0"),
+        (
+            [{"id": "b"}, {"id": "b", "proposed_resolution": "Ask Bo"}],
+            "checkpoint unblock build blockers.0",
+        ),
         ([{"id": "a", "resolved": True}, {"id": "b"}], "checkpoint unblock build b"),
     ],
 )
@@ -298,7 +376,9 @@ def test_one_unfinished_conflict_is_one_finding() -> None:
 
 def test_what_is_asked_of_history_is_what_actions_and_open_blockers_name() -> None:
     blocker = {"id": "b", "description": "#1", "proposed_resolution": "Merge #3"}
-    documents = [document(next_actions=["Merge #2"], blockers=[blocker, {**blocker, "resolved": True}])]
+    documents = [
+        document(next_actions=["Merge #2"], blockers=[blocker, {**blocker, "resolved": True}])
+    ]
     assert documents[0].references == {"#2", "#3"}
     assert world(documents=documents).facts(SkillFacts).has_references
 
@@ -306,7 +386,9 @@ def test_what_is_asked_of_history_is_what_actions_and_open_blockers_name() -> No
 def test_a_shallow_clone_is_mentioned_only_when_history_was_asked() -> None:
     assert found(checks.find_partial_history, world(is_shallow=True)) == []
     documents = [document(next_actions=["Merge #2"])]
-    assert places(found(checks.find_partial_history, world(documents=documents, is_shallow=True))) == [("note", "")]
+    assert places(
+        found(checks.find_partial_history, world(documents=documents, is_shallow=True))
+    ) == [("note", "")]
     assert found(checks.find_partial_history, world(documents=documents)) == []
 
 
@@ -316,7 +398,11 @@ def test_a_shallow_clone_is_mentioned_only_when_history_was_asked() -> None:
 def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
     value = {
         "verified_for_sha": "abcdef1",
-        "skill_state": {"merged_prs": [{"merge_sha": "1234567"}], "commit": "a" * 40, "shas": ["1234567"]},
+        "skill_state": {
+            "merged_prs": [{"merge_sha": "1234567"}],
+            "commit": "a" * 40,
+            "shas": ["1234567"],
+        },
         "commits": {"sha": ["89abcde", "89abcdf"]},
         "merged_prs+": {"merge_sha": "7654321"},
         "head_sha": "1111111",
@@ -343,7 +429,9 @@ def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
     ]
 
 
-@pytest.mark.parametrize("key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"])
+@pytest.mark.parametrize(
+    "key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"]
+)
 def test_a_document_is_walked_for_every_style_of_key(key: str) -> None:
     assert [one.id for one in document(skill_state={key: "ABCDEF1"}).recorded] == ["ABCDEF1"]
 
@@ -353,7 +441,10 @@ def test_a_commit_that_history_does_not_hold_is_told_and_in_a_shallow_clone_as_a
     strangers = {"abcdef1": "unknown", "1234567": "elsewhere"}
     told = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers))
     assert places(told) == [("warning", "/verified_for_sha"), ("warning", "/release_sha")]
-    told = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers, is_shallow=True))
+    told = found(
+        checks.find_unknown_commits,
+        world(documents=documents, foreign_commits=strangers, is_shallow=True),
+    )
     assert places(told) == [("note", "/verified_for_sha"), ("warning", "/release_sha")]
 
 
@@ -362,7 +453,9 @@ def test_many_commits_of_one_field_have_one_cause() -> None:
     documents = [document(skill_state={"merged_prs": rows})]
     strangers = {str(row["merge_sha"]): "unknown" for row in rows}
     told = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers))
-    assert [one.where for one in told] == [f"/skill_state/merged_prs/{at}/merge_sha" for at in range(30)]
+    assert [one.where for one in told] == [
+        f"/skill_state/merged_prs/{at}/merge_sha" for at in range(30)
+    ]
     assert {one.cause for one in told} == {"recorded commits are not in this repository"}
 
 
@@ -393,17 +486,25 @@ def read(text: str, codes: tuple[str, ...] = CODES, **facts: Any) -> Context:
 
 
 def test_what_validate_says_is_not_said_twice() -> None:
-    text = checkpoint_text(progress_summary="x", skill_state={"big": "x" * 40_000}, project_dir="here")
+    text = checkpoint_text(
+        progress_summary="x", skill_state={"big": "x" * 40_000}, project_dir="here"
+    )
     gone = frozenset({"here"})
     codes = [finding.code for finding in run_checks(CHECKS, read(text, absent_dirs=gone))]
     assert sorted(codes) == ["skill/file-too-big", "skill/relative-project-dir"]
     some = choose_checks(["content/rotation-due", "drift/project-dir"])
-    codes = [finding.code for finding in run_checks(some, read(text, ("content/rotation-due",), absent_dirs=gone))]
+    codes = [
+        finding.code
+        for finding in run_checks(some, read(text, ("content/rotation-due",), absent_dirs=gone))
+    ]
     assert sorted(codes) == ["content/rotation-due", "drift/project-dir"]
 
 
 def test_a_reviewed_narrative_is_no_finding() -> None:
-    entries = [{"step": "x", "reviewed": True}, {"step": "y", "reviewed_at": "2026-03-02T09:30:00Z"}]
+    entries = [
+        {"step": "x", "reviewed": True},
+        {"step": "y", "reviewed_at": "2026-03-02T09:30:00Z"},
+    ]
     assert found(checks.find_unreviewed, read(checkpoint_text(superseded=entries))) == []
 
 
@@ -412,7 +513,9 @@ def test_a_reviewed_narrative_is_no_finding() -> None:
 )
 def test_values_that_break_the_schema_do_no_harm(value: dict[str, Any]) -> None:
     some = [check for check in CHECKS if check.code != "content/not-read"]
-    assert all(finding.code.startswith("skill/") for finding in run_checks(some, read(json.dumps(value))))
+    assert all(
+        finding.code.startswith("skill/") for finding in run_checks(some, read(json.dumps(value)))
+    )
 
 
 # unfinished merges
@@ -449,7 +552,10 @@ def test_many_checkpoints_take_no_more_than_linear_time() -> None:
     one = document(next_actions=["Merge #7"])
 
     def check_all(count: int) -> None:
-        documents = [one._replace(path=f".checkpoints/s{at}.checkpoint.json", skill=f"s{at}") for at in range(count)]
+        documents = [
+            one._replace(path=f".checkpoints/s{at}.checkpoint.json", skill=f"s{at}")
+            for at in range(count)
+        ]
         listed = (NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",)),)
         files = {each.path: listed for each in documents}
         steps = tuple(step(THEN + at, each.path) for at, each in enumerate(documents))

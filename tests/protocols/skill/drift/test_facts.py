@@ -19,7 +19,9 @@ PATH = ".checkpoints/build.checkpoint.json"
 WRITTEN = seconds("2026-03-02T09:30:00Z")
 
 
-def facts_of(*documents: Any, now: int = NOW, place: Place = PLACE, limits: dict[str, int] | None = None) -> SkillFacts:
+def facts_of(
+    *documents: Any, now: int = NOW, place: Place = PLACE, limits: dict[str, int] | None = None
+) -> SkillFacts:
     facts = make_facts(place, documents or [document()], now, {})
     facts.context.limits = limits or {}
     return facts
@@ -37,10 +39,14 @@ def facts_of(*documents: Any, now: int = NOW, place: Place = PLACE, limits: dict
         ("in_progress", 4, {"in_progress": 3}, True),
     ],
 )
-def test_a_status_lasts_as_long_as_its_limit(status: str, days: int, limits: dict[str, int], aged: bool) -> None:
+def test_a_status_lasts_as_long_as_its_limit(
+    status: str, days: int, limits: dict[str, int], aged: bool
+) -> None:
     facts = facts_of(document(status=status), now=WRITTEN + days * DAY + 1, limits=limits)
     # a second over the limit counts
-    assert [found for _, found in facts.find_aged(status)] == ([days] if aged or days == facts.limits[status] else [])
+    assert [found for _, found in facts.find_aged(status)] == (
+        [days] if aged or days == facts.limits[status] else []
+    )
     exact = facts_of(document(status=status), now=WRITTEN + days * DAY, limits=limits)
     assert [found for _, found in exact.find_aged(status)] == ([days] if aged else [])
 
@@ -51,7 +57,9 @@ def test_an_age_is_of_the_asked_status_and_of_a_known_instant() -> None:
     assert list(facts_of(document(updated_at="soon"), now=old).find_aged("in_progress")) == []
 
 
-def test_a_project_folder_is_absent_where_it_is_no_absolute_path_of_a_folder(tmp_path: Path) -> None:
+def test_a_project_folder_is_absent_where_it_is_no_absolute_path_of_a_folder(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "file"
     file.write_text("")
     absent = ["/nowhere/at/all", "relative", str(file), "/a\0b"]
@@ -60,7 +68,9 @@ def test_a_project_folder_is_absent_where_it_is_no_absolute_path_of_a_folder(tmp
     assert facts_of(*documents).absent_dirs == frozenset(absent)
 
 
-def test_listed_files_are_looked_for_from_the_root_and_from_another_machines_checkout(tmp_path: Path) -> None:
+def test_listed_files_are_looked_for_from_the_root_and_from_another_machines_checkout(
+    tmp_path: Path,
+) -> None:
     (tmp_path / ".checkpoints").mkdir()
     (tmp_path / "a.md").write_text("")
     (tmp_path / "b.md").write_text("")
@@ -77,7 +87,9 @@ def test_listed_files_are_looked_for_from_the_root_and_from_another_machines_che
         (4, "b.md", "there"),
     ]
     primer["generated_files"] = [f"{tmp_path}/a.md", "./b.md", "/srv/tidepool/b.md"]
-    facts = facts_of(document(project_dir=".", context_primer=primer), place=find_place(str(tmp_path)))
+    facts = facts_of(
+        document(project_dir=".", context_primer=primer), place=find_place(str(tmp_path))
+    )
     found = [(file.path, file.state) for file in facts.files[PATH]]
     assert found == [("a.md", "there"), ("./b.md", "there"), ("/srv/tidepool/b.md", "outside")]
 
@@ -87,7 +99,11 @@ def named(at: int, path: str, **members: Any) -> NamedFile:
 
 
 def test_an_entry_follows_the_files_that_were_renamed_and_no_others() -> None:
-    primer = {"generated_files": ["a.md", "b.md", "c.md"], "key_decisions": [], "user_preferences": []}
+    primer = {
+        "generated_files": ["a.md", "b.md", "c.md"],
+        "key_decisions": [],
+        "user_preferences": [],
+    }
     facts = facts_of(document(context_primer=primer))
     facts.files = {
         PATH: [
@@ -124,12 +140,17 @@ def step(name: str, when: int, *paths: str) -> Change:
         ([("both", DAY, PATH, "a.md"), ("own", 60, PATH)], None),
     ],
 )
-def test_a_listed_file_is_touched_by_what_came_after_its_checkpoint(steps: list[Any], touched: Any) -> None:
+def test_a_listed_file_is_touched_by_what_came_after_its_checkpoint(
+    steps: list[Any], touched: Any
+) -> None:
     facts = facts_of(document())
     facts.files = {PATH: [named(0, "a.md", state="there", fate="", names=("a.md",))]}
-    facts.steps = [step(name, WRITTEN + seconds_later, *paths) for name, seconds_later, *paths in steps]
+    facts.steps = [
+        step(name, WRITTEN + seconds_later, *paths) for name, seconds_later, *paths in steps
+    ]
     found = {
-        path: (own, {name: row[1].id for name, row in files.items()}) for path, (own, files) in facts.touched.items()
+        path: (own, {name: row[1].id for name, row in files.items()})
+        for path, (own, files) in facts.touched.items()
     }
     assert found == ({PATH: (touched[0], {"a.md": touched[1]})} if touched else {})
 
@@ -153,7 +174,9 @@ def test_only_the_text_of_a_checkpoint_is_read(tmp_path: Path) -> None:
     ):
         assert facts.read_text(path) is None
         assert facts.read_value(path) == {}
-    assert facts.paths == {f".checkpoints/{name}{layout.SUFFIX}" for name in ("build", "list", "bad")}
+    assert facts.paths == {
+        f".checkpoints/{name}{layout.SUFFIX}" for name in ("build", "list", "bad")
+    }
 
 
 def test_history_is_asked_only_for_references_of_a_checkpoint_with_a_beginning() -> None:

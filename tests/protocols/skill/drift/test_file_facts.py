@@ -33,14 +33,20 @@ def test_missing_files_have_the_fate_that_git_knows(repo: GitRepo, tmp_path: Pat
     repo.commit("remove it")
     assert read_fates(repo.path) == ["deleted", "unknown"]
     clone = tmp_path / "shallow"
-    subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repo.path}", str(clone)], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", "--depth=1", f"file://{repo.path}", str(clone)], check=True
+    )
     assert read_fates(clone) == ["cut", "cut"]
     subprocess.run(["git", "fetch", "-q", "--unshallow"], cwd=clone, check=True)
     assert read_fates(clone) == ["deleted", "unknown"]
 
 
-def test_git_is_asked_about_few_of_many_listed_patterns(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    value = checkpoint(context_primer={"generated_files": [f"**/x{number}*" for number in range(20_000)]})
+def test_git_is_asked_about_few_of_many_listed_patterns(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = checkpoint(
+        context_primer={"generated_files": [f"**/x{number}*" for number in range(20_000)]}
+    )
     repo.write(".checkpoints/build.checkpoint.json", json.dumps(value))
     repo.write("x1", "1")
     repo.commit("begin")
@@ -80,12 +86,23 @@ def change(repo: GitRepo, how: str) -> str:
     return "lib/b.py" if how.startswith("moved") else "lib/a.py"
 
 
-@pytest.mark.parametrize("how", ["moved", "moved and edited", "edited and back", "removed and back", "executable"])
-def test_a_listed_file_changed_if_its_content_did_for_doctor_and_resume(repo: GitRepo, how: str) -> None:
-    path, env = ".checkpoints/build.checkpoint.json", {**os.environ, "GIT_COMMITTER_DATE": "@1772400000 +0000"}
+@pytest.mark.parametrize(
+    "how", ["moved", "moved and edited", "edited and back", "removed and back", "executable"]
+)
+def test_a_listed_file_changed_if_its_content_did_for_doctor_and_resume(
+    repo: GitRepo, how: str
+) -> None:
+    path, env = (
+        ".checkpoints/build.checkpoint.json",
+        {**os.environ, "GIT_COMMITTER_DATE": "@1772400000 +0000"},
+    )
 
     def list_file(name: str) -> str:
-        text = json.dumps(checkpoint(updated_at="2026-03-01T00:00:00Z", context_primer={"generated_files": [name]}))
+        text = json.dumps(
+            checkpoint(
+                updated_at="2026-03-01T00:00:00Z", context_primer={"generated_files": [name]}
+            )
+        )
         repo.write(path, text)
         return text
 
@@ -117,11 +134,21 @@ def test_what_removed_a_file_is_looked_for_since_the_oldest_checkpoint_began(
     def read_fates(*begun: str) -> set[tuple[str, str]]:
         primer = {"generated_files": ["old.py", "new.py"]}
         documents = [
-            Document(f"{at}.checkpoint.json", "build", checkpoint(created_at=when, context_primer=primer), None, 0, [])
+            Document(
+                f"{at}.checkpoint.json",
+                "build",
+                checkpoint(created_at=when, context_primer=primer),
+                None,
+                0,
+                [],
+            )
             for at, when in enumerate(begun)
         ]
         facts = make_facts(find_place(str(repo.path)), documents, 0, os.environ)
         return {(file.path, file.fate) for files in facts.files.values() for file in files}
 
     assert read_fates("2026-03-10T12:00:00Z") == {("old.py", "unknown"), ("new.py", "deleted")}
-    assert read_fates("2026-03-10T12:00:00Z", "2026-03-02T11:00:00Z") == {("old.py", "deleted"), ("new.py", "deleted")}
+    assert read_fates("2026-03-10T12:00:00Z", "2026-03-02T11:00:00Z") == {
+        ("old.py", "deleted"),
+        ("new.py", "deleted"),
+    }

@@ -1,4 +1,6 @@
-"""Mends, as values: what is mended, what is left to a person, and that a second time changes nothing."""
+"""Mends, as values: what is mended, what is left to a person, and that a second time changes
+nothing.
+"""
 
 from copy import deepcopy
 from typing import Any
@@ -43,7 +45,8 @@ EVIDENCE = "#12 was merged on 2026-03-01 (abc1234)"
 
 def test_a_merged_action_moves_with_its_evidence_and_the_time_of_its_commit() -> None:
     value = checkpoint(
-        next_actions=["Write", "Merge #12"], recently_done=[{"text": "old", "at": "2026-02-01T00:00:00Z"}]
+        next_actions=["Write", "Merge #12"],
+        recently_done=[{"text": "old", "at": "2026-02-01T00:00:00Z"}],
     )
     mended = mend(value, *shipped(1))
     assert mended.value["next_actions"] == ["Write"]
@@ -57,7 +60,10 @@ def test_a_merged_action_moves_with_its_evidence_and_the_time_of_its_commit() ->
 
 def test_what_is_done_keeps_its_order_by_time_and_no_new_entry_is_dropped() -> None:
     old = [{"text": f"old {day}", "at": f"2026-03-{day:02}T00:00:00Z"} for day in range(20, 10, -1)]
-    mended = mend(checkpoint(next_actions=["Write", "Merge #12", "Merge #13"], recently_done=old), *shipped(1, 2))
+    mended = mend(
+        checkpoint(next_actions=["Write", "Merge #12", "Merge #13"], recently_done=old),
+        *shipped(1, 2),
+    )
     texts = [entry["text"] for entry in mended.value["recently_done"]]
     assert texts == [*(f"old {day}" for day in range(20, 12, -1)), "Merge #13", "Merge #12"]
 
@@ -92,7 +98,9 @@ def test_what_is_stated_moves_whole_with_the_time_of_the_last_merge() -> None:
     action = {"text": "Both", "done_when_merged": ["PR 12", "#13"], "owner": "ada"}
     mended = mend(checkpoint(next_actions=["Write", action]), *shipped(1))
     evidence = f"{EVIDENCE}; #13 was merged on 2026-03-02 (abc1234)"
-    assert mended.value["recently_done"] == [{**action, "at": "2026-03-02T10:00:00Z", "evidence": evidence}]
+    assert mended.value["recently_done"] == [
+        {**action, "at": "2026-03-02T10:00:00Z", "evidence": evidence}
+    ]
 
 
 def test_the_last_action_of_work_in_progress_stays_for_somebody_to_say_what_is_next() -> None:
@@ -103,7 +111,12 @@ def test_the_last_action_of_work_in_progress_stays_for_somebody_to_say_what_is_n
 
 
 def test_a_record_that_is_no_list_is_left_alone() -> None:
-    assert mend(checkpoint(next_actions=["Write", "Merge #12"], recently_done="much"), *shipped(1)).done == []
+    assert (
+        mend(
+            checkpoint(next_actions=["Write", "Merge #12"], recently_done="much"), *shipped(1)
+        ).done
+        == []
+    )
 
 
 # files
@@ -112,7 +125,11 @@ def test_a_record_that_is_no_list_is_left_alone() -> None:
 def renamed(entry: Any, old: str = "a/old.ts", new: str = "a/new.ts", *others: Any) -> Any:
     value = checkpoint(context_primer={"generated_files": [entry, *others]})
     listed = listed_path(entry)
-    facts = FixFacts(renames={0: (listed, follow_moves(listed, [(old, new)], [one.split(" ")[0] for one in others]))})
+    facts = FixFacts(
+        renames={
+            0: (listed, follow_moves(listed, [(old, new)], [one.split(" ")[0] for one in others]))
+        }
+    )
     mended = mend(value, ("drift/file-missing", "/context_primer/generated_files/0"), facts=facts)
     return mended.value["context_primer"]["generated_files"][0]
 
@@ -164,7 +181,9 @@ def test_a_new_name_that_is_listed_already_is_not_listed_twice() -> None:
 
 
 def test_rotation_leaves_narratives_that_nobody_has_reviewed() -> None:
-    value = checkpoint(superseded=[{"step": "x"}], skill_state={"merged_prs": [{"number": at} for at in range(60)]})
+    value = checkpoint(
+        superseded=[{"step": "x"}], skill_state={"merged_prs": [{"number": at} for at in range(60)]}
+    )
     mended = mend(value, ("content/rotation-due", "/skill_state/merged_prs"))
     assert mended.value["superseded"] == [{"step": "x"}]
     assert [part.where for part in mended.moved] == ["/skill_state/merged_prs"]
@@ -185,14 +204,27 @@ def test_nothing_to_rotate_is_nothing_done() -> None:
 
 
 def test_the_project_folder_becomes_this_checkout() -> None:
-    listed = ["/there/src/a.py", {"path": "/there/b.md"}, "c.md", "/there", "/there/", "/thereafter/d", 3]
+    listed = [
+        "/there/src/a.py",
+        {"path": "/there/b.md"},
+        "c.md",
+        "/there",
+        "/there/",
+        "/thereafter/d",
+        3,
+    ]
     value = checkpoint(project_dir="/there/", context_primer={"generated_files": listed})
     mended = mend(value, ("drift/project-dir", "/project_dir"))
     assert mended.value["project_dir"] == "."
     files = mended.value["context_primer"]["generated_files"]
     assert files == ["src/a.py", {"path": "b.md"}, "c.md", "/there", "/there/", "/thereafter/d", 3]
     assert mend(mended.value, ("drift/project-dir", "/project_dir")).done == []
-    assert mend(checkpoint(project_dir="/"), ("drift/project-dir", "/project_dir")).value["project_dir"] == "."
+    assert (
+        mend(checkpoint(project_dir="/"), ("drift/project-dir", "/project_dir")).value[
+            "project_dir"
+        ]
+        == "."
+    )
 
 
 # all of it
@@ -202,7 +234,12 @@ def test_the_project_folder_becomes_this_checkout() -> None:
     "value",
     [
         {},
-        {"next_actions": 3, "recently_done": [3], "blockers": [1, {}], "context_primer": {"generated_files": {}}},
+        {
+            "next_actions": 3,
+            "recently_done": [3],
+            "blockers": [1, {}],
+            "context_primer": {"generated_files": {}},
+        },
         {"context_primer": [], "superseded": {}, "skill_state": [], "next_actions": [[]]},
     ],
 )
@@ -225,7 +262,10 @@ def test_mending_twice_changes_nothing_more() -> None:
         next_actions=["Write", "Merge #12"],
         project_dir="/there",
         superseded=[{"step": "x"}],
-        context_primer={"generated_files": ["a/old.ts"], "key_decisions": [f"{at}" for at in range(30)]},
+        context_primer={
+            "generated_files": ["a/old.ts"],
+            "key_decisions": [f"{at}" for at in range(30)],
+        },
     )
     found = [
         *shipped(1),

@@ -66,7 +66,9 @@ def read(entry: str, *there: str) -> list[str]:
         ("``", []),
     ],
 )
-def test_an_entry_that_names_nothing_there_is_read_as_a_person_would(entry: str, paths: list[str]) -> None:
+def test_an_entry_that_names_nothing_there_is_read_as_a_person_would(
+    entry: str, paths: list[str]
+) -> None:
     assert read(entry) == paths
 
 
@@ -116,7 +118,9 @@ def test_a_hostile_entry_has_few_readings_and_one_that_is_too_long_has_none(piec
         readings = find_readings(piece * min(length, longest))
         assert sum(len(paths) for paths in readings) <= 64
     assert find_readings(piece * (longest + 3)) == []
-    assert_linear(lambda size: [find_readings(piece * (size // len(piece))) for _ in range(20)], 125)
+    assert_linear(
+        lambda size: [find_readings(piece * (size // len(piece))) for _ in range(20)], 125
+    )
 
 
 def test_a_path_with_blanks_is_not_cut_while_its_first_word_is_no_path_either() -> None:
@@ -130,9 +134,21 @@ def test_a_path_with_blanks_is_not_cut_while_its_first_word_is_no_path_either() 
 @rows(
     ("entry", "moves", "after"),
     [
-        ("lib/{a,b}.py (new)", [("lib/a.py", "src/a.py"), ("lib/b.py", "src/b.py")], "src/{a,b}.py (new)"),
-        ("lib/{a,b}/{x,y}", [(f"lib/{d}/{f}", f"z/{d}/{f}") for d in "ab" for f in "xy"], "z/{a,b}/{x,y}"),
-        ("lib/a.py + lib/b.py", [("lib/a.py", "src/a.py"), ("lib/b.py", "lib/b.py")], "src/a.py + lib/b.py"),
+        (
+            "lib/{a,b}.py (new)",
+            [("lib/a.py", "src/a.py"), ("lib/b.py", "src/b.py")],
+            "src/{a,b}.py (new)",
+        ),
+        (
+            "lib/{a,b}/{x,y}",
+            [(f"lib/{d}/{f}", f"z/{d}/{f}") for d in "ab" for f in "xy"],
+            "z/{a,b}/{x,y}",
+        ),
+        (
+            "lib/a.py + lib/b.py",
+            [("lib/a.py", "src/a.py"), ("lib/b.py", "lib/b.py")],
+            "src/a.py + lib/b.py",
+        ),
         ("lib/{a,b}.py", [("lib/a.py", "src/a.py"), ("lib/b.py", "lib/b.py")], ""),
         ("lib/{a,b}.py", [("lib/a.py", "src/a.py"), ("lib/b.py", "other/b.py")], ""),
         ("lib/{a,b}.py", [("lib/a.py", "lib/c.py"), ("lib/b.py", "lib/d.py")], ""),
@@ -157,5 +173,7 @@ def test_an_entry_follows_its_files_where_it_can_name_them_all(
         ("lib/a.py", "lib/sub/a.py", ("lib/", "lib/sub/")),
     ],
 )
-def test_a_move_is_told_by_the_folders_that_differ(old: str, new: str, move: tuple[str, str]) -> None:
+def test_a_move_is_told_by_the_folders_that_differ(
+    old: str, new: str, move: tuple[str, str]
+) -> None:
     assert find_move(old, new) == move

@@ -39,13 +39,26 @@ def test_the_sentence_is_true_of_each_state() -> None:
         "#4 was closed 3 days ago (abc1234)",
         "#5 is named by 1 commit, abc1234",
     ]
-    assert merged_work.describe_fact(facts["#5"]._replace(commits=3), NOW) == "#5 is named by 3 commits, last abc1234"
+    assert (
+        merged_work.describe_fact(facts["#5"]._replace(commits=3), NOW)
+        == "#5 is named by 3 commits, last abc1234"
+    )
 
 
 def test_the_time_is_an_age_or_the_day_where_a_clock_is_wrong() -> None:
     (fact,) = known(n1="merged").values()
-    rows = {NOW - DAY: "1 day ago", NOW - 2 * HOUR: "2 hours ago", NOW - 60: "1 minute ago", NOW: "just now"}
-    rows |= {0: "1000 days ago", NOW + 1: "on 1972-09-27", 4_080_000_000: "on 2099-04-16", 10**15: "on 9999-12-31"}
+    rows = {
+        NOW - DAY: "1 day ago",
+        NOW - 2 * HOUR: "2 hours ago",
+        NOW - 60: "1 minute ago",
+        NOW: "just now",
+    }
+    rows |= {
+        0: "1000 days ago",
+        NOW + 1: "on 1972-09-27",
+        4_080_000_000: "on 2099-04-16",
+        10**15: "on 9999-12-31",
+    }
     said = {at: merged_work.describe_fact(fact._replace(at=at), NOW) for at in rows}
     assert said == {at: f"#1 was merged {when} (abc1234)" for at, when in rows.items()}
     assert "on 1972-09-24" in merged_work.describe_fact(fact, None)
@@ -68,7 +81,10 @@ def test_json_has_the_five_members_of_a_reference() -> None:
 
 
 def test_a_checkpoint_began_when_it_was_created_else_when_it_was_written() -> None:
-    created, updated = {"created_at": "1970-01-01T00:00:01Z"}, {"updated_at": "1970-01-01T00:00:02Z"}
+    created, updated = (
+        {"created_at": "1970-01-01T00:00:01Z"},
+        {"updated_at": "1970-01-01T00:00:02Z"},
+    )
     assert merged_work.find_start({**created, **updated}) == 1
     assert merged_work.find_start({"created_at": "soon", **updated}) == 2
     assert merged_work.find_start({"created_at": 7}) is None

@@ -74,7 +74,9 @@ def test_a_next_action_that_waits_for_a_merge_needs_the_version_that_knows_it() 
 
 def test_a_version_that_an_edit_sets_stays() -> None:
     value = tokens()
-    apply_edits(value, parse_edits(["--cost.total_usd:json=1", "--protocol_version=1.0"]), is_new=False)
+    apply_edits(
+        value, parse_edits(["--cost.total_usd:json=1", "--protocol_version=1.0"]), is_new=False
+    )
     assert value["protocol_version"] == "1.0"
 
 
@@ -165,7 +167,9 @@ def refuse(word: str, **changes: Any) -> CheckpointError:
         ("--rows.0.c=x", ["rows", "0", "c"], "replace", "x"),
     ],
 )
-def test_an_edit_is_a_path_an_operator_and_a_value(word: str, path: list[str], action: str, value: Any) -> None:
+def test_an_edit_is_a_path_an_operator_and_a_value(
+    word: str, path: list[str], action: str, value: Any
+) -> None:
     edit = parse(word)
     assert ([step.name for step in edit.path], edit.action, edit.value) == (path, action, value)
 
@@ -229,7 +233,10 @@ def test_append_adds_one_item_even_when_it_is_a_list() -> None:
 
 def test_items_are_reached_by_number_and_by_id() -> None:
     assert apply("--progress_table.2.status=complete")["progress_table"][2]["status"] == "complete"
-    assert apply("--progress_table[sprint-2].status=complete")["progress_table"][2]["status"] == "complete"
+    assert (
+        apply("--progress_table[sprint-2].status=complete")["progress_table"][2]["status"]
+        == "complete"
+    )
     assert apply("--next_actions.0=Write it all")["next_actions"][0] == "Write it all"
     assert apply("--prs[7].x=y", prs=[{"number": 7}])["prs"] == [{"number": b"7", "x": "y"}]
 
@@ -263,12 +270,17 @@ def test_remove_takes_an_item_by_its_text_number_or_id_and_a_member_by_its_name(
     assert apply("--prs-=8", prs=[{"number": 7}, 8])["prs"] == [{"number": b"7"}]
     assert apply("--skill_state-=iteration")["skill_state"] == {}
     assert "blockers" not in apply("--blockers-=")
-    assert [row["id"] for row in apply("--progress_table[plan]-=")["progress_table"]] == ["sprint-1", "sprint-2"]
+    assert [row["id"] for row in apply("--progress_table[plan]-=")["progress_table"]] == [
+        "sprint-1",
+        "sprint-2",
+    ]
 
 
 def test_values_of_json_are_removed_too() -> None:
     value: dict[str, Any] = to_tokens(checkpoint(blockers=[{"id": "b1"}, {"id": "b2"}]))
-    for edit in make_edits(None, None, {"blockers": [{"id": "b1"}], "next_actions": ["Run the evaluator"]}):
+    for edit in make_edits(
+        None, None, {"blockers": [{"id": "b1"}], "next_actions": ["Run the evaluator"]}
+    ):
         apply_edit(value, edit)
     assert (value["blockers"], value["next_actions"]) == ([{"id": "b2"}], ["Write the notes API"])
     with pytest.raises(CheckpointError, match="no item"):
@@ -291,7 +303,10 @@ def test_what_is_not_there_cannot_be_removed(word: str, hint: str) -> None:
     ("action", "text"),
     [
         ({"text": "a", "done_when_merged": ["#12"]}, "it is skipped once #12 is merged"),
-        ({"text": "a", "done_when_merged": ["#12", "#13"]}, "it is skipped once #12 and #13 are merged"),
+        (
+            {"text": "a", "done_when_merged": ["#12", "#13"]},
+            "it is skipped once #12 and #13 are merged",
+        ),
         ({"text": "a"}, ""),
         ("a", ""),
     ],
@@ -308,5 +323,7 @@ def test_what_an_action_waits_for_is_described(action: Any, text: str) -> None:
         ("blockers", "done", ".description=done"),
     ],
 )
-def test_a_text_is_put_where_an_item_of_a_list_has_its_text(field: str, text: str, end: str) -> None:
+def test_a_text_is_put_where_an_item_of_a_list_has_its_text(
+    field: str, text: str, end: str
+) -> None:
     assert name_text(field, text) == end

@@ -1,4 +1,6 @@
-"""Notes, questions, answers and blockers as changes of a checkpoint's value, and why one is refused."""
+"""Notes, questions, answers and blockers as changes of a checkpoint's value, and why one is
+refused.
+"""
 
 import json
 from collections.abc import Callable
@@ -37,7 +39,11 @@ def refused(result: MadeEntry | Finding | int) -> tuple[str, str]:
 def test_a_note_goes_behind_the_others_also_where_there_are_none() -> None:
     value = value_of()
     assert entries.note(value, "Use it") == MadeEntry("noted: Use it", ("context_primer",))
-    assert value["context_primer"]["key_decisions"] == ["SQLite for storage", "Passkeys only", "Use it"]
+    assert value["context_primer"]["key_decisions"] == [
+        "SQLite for storage",
+        "Passkeys only",
+        "Use it",
+    ]
     value = value_of(context_primer=...)
     entries.note(value, "Use it")
     assert value["context_primer"] == {"key_decisions": ["Use it"]}
@@ -79,7 +85,8 @@ def test_a_blocker_has_what_was_said_of_it_and_a_name_of_its_text() -> None:
     ]
     assert entry.fields == ("blockers",)
     assert [(each.typed, each.meant) for each in entry.understood] == [("vendor", "external_dep")]
-    assert entries.block(value_of(), "No key").id == entry.id  # on another branch it gets the same name
+    # on another branch it gets the same name
+    assert entries.block(value_of(), "No key").id == entry.id
     assert entries.block(value_of(), "No door").id != entry.id
     assert entries.block(value_of(), "No key", "code_fix").understood == ()
 
@@ -198,7 +205,9 @@ def test_only_a_blocker_that_needs_no_answer_is_unblocked(
         ({"status": "failed", "blockers": [KEY]}, "failed"),
     ],
 )
-def test_the_work_goes_on_where_nothing_else_blocks_it(changes: dict[str, Any], status: str) -> None:
+def test_the_work_goes_on_where_nothing_else_blocks_it(
+    changes: dict[str, Any], status: str
+) -> None:
     value = value_of(**changes)
     entry = done(entries.unblock(value, NOW, "b2"))
     assert value["status"] == status
@@ -218,7 +227,9 @@ def test_the_work_goes_on_where_nothing_else_blocks_it(changes: dict[str, Any], 
         (["=", "x"], "x", "="),
     ],
 )
-def test_the_words_of_an_answer_may_begin_with_the_question(words: list[str], answer: str, name: str | None) -> None:
+def test_the_words_of_an_answer_may_begin_with_the_question(
+    words: list[str], answer: str, name: str | None
+) -> None:
     assert entries.split_answer(value_of(blockers=[decision()]), words) == (answer, name)
 
 
@@ -239,13 +250,19 @@ ACTIONS = ["Write the notes API", {"text": "Run the evaluator", "id": "eval"}, "
         ("notes", 0),
     ],
 )
-def test_an_action_is_found_by_its_number_its_id_or_a_part_of_its_text(action: str | None, place: int) -> None:
+def test_an_action_is_found_by_its_number_its_id_or_a_part_of_its_text(
+    action: str | None, place: int
+) -> None:
     assert entries.find_action(value_of(next_actions=ACTIONS), action, "done") == place
 
 
 @rows(
     ("action", "reason"),
-    [("Write", '2 actions have "Write" in it'), ("7", 'no action has "7" in it'), ("fly", 'no action has "fly" in it')],
+    [
+        ("Write", '2 actions have "Write" in it'),
+        ("7", 'no action has "7" in it'),
+        ("fly", 'no action has "fly" in it'),
+    ],
 )
 def test_an_action_that_is_not_clear_is_refused(action: str, reason: str) -> None:
     value = value_of(next_actions=ACTIONS)
@@ -255,8 +272,13 @@ def test_an_action_that_is_not_clear_is_refused(action: str, reason: str) -> Non
 def test_a_dropped_action_leaves_its_reason() -> None:
     value = value_of()
     entry = done(entries.drop(value, NOW, "no need", "notes"))
-    assert [each if isinstance(each, str) else each["text"] for each in value["next_actions"]] == ["Run the evaluator"]
-    assert value["context_primer"]["key_decisions"][-1] == "Dropped: Write the notes API: no need (2026-03-02)"
+    assert [each if isinstance(each, str) else each["text"] for each in value["next_actions"]] == [
+        "Run the evaluator"
+    ]
+    assert (
+        value["context_primer"]["key_decisions"][-1]
+        == "Dropped: Write the notes API: no need (2026-03-02)"
+    )
     assert entry == MadeEntry("dropped: Write the notes API", ("next_actions", "context_primer"))
 
 

@@ -1,4 +1,6 @@
-"""What an edit means: the field that its name is about, and its value as the schema wants it there."""
+"""What an edit means: the field that its name is about, and its value as the schema wants it
+there.
+"""
 
 import json
 from typing import Any
@@ -17,11 +19,19 @@ SCHEMA = open_room("skill").schema.document
 BLOCKERS = [{"id": "b1", "description": "Which region?"}, {"id": "b2", "description": "No key"}]
 
 
-def meaning(*words: str, new_field: bool = False, **changes: Any) -> tuple[list[Any], list[tuple[str, str]]]:
-    """What edits of a sample checkpoint mean, as (path, value), and what was understood otherwise."""
+def meaning(
+    *words: str, new_field: bool = False, **changes: Any
+) -> tuple[list[Any], list[tuple[str, str]]]:
+    """What edits of a sample checkpoint mean, as (path, value), and what was understood
+    otherwise.
+    """
     value = jsontext.scan_tokens(json.dumps(checkpoint(**changes)))
-    edits, taken = understand(value, parse_edits(list(words)), SCHEMA, new_field=new_field, skill="build")
-    return [(path_text(edit.path), edit.value) for edit in edits], [(each.typed, each.meant) for each in taken]
+    edits, taken = understand(
+        value, parse_edits(list(words)), SCHEMA, new_field=new_field, skill="build"
+    )
+    return [(path_text(edit.path), edit.value) for edit in edits], [
+        (each.typed, each.meant) for each in taken
+    ]
 
 
 def refusal(*words: str, **changes: Any) -> str:
@@ -44,7 +54,9 @@ def refusal(*words: str, **changes: Any) -> str:
         ("--$schema=x", "$schema", "x", False),
     ],
 )
-def test_a_name_leads_to_the_field_that_it_surely_means(word: str, path: str, value: Any, understood: bool) -> None:
+def test_a_name_leads_to_the_field_that_it_surely_means(
+    word: str, path: str, value: Any, understood: bool
+) -> None:
     edits, taken = meaning(word, blockers=BLOCKERS)
     assert edits == [(path, value)]
     assert bool(taken) == understood
@@ -62,7 +74,10 @@ def test_a_name_leads_to_the_field_that_it_surely_means(word: str, path: str, va
         ("--skill_state.iteration=2", b"2"),  # a number stays one
         ("--skill_state.iteration=two", "two"),
         ("--progress_summary=7", "7"),  # a text stays one
-        ('--next_actions+={"text": "Go on", "done_when": "green"}', {"text": "Go on", "done_when": "green"}),
+        (
+            '--next_actions+={"text": "Go on", "done_when": "green"}',
+            {"text": "Go on", "done_when": "green"},
+        ),
         ('--next_actions+={"text": "Go on", "odd": "green"}', '{"text": "Go on", "odd": "green"}'),
         ("--next_actions+={braces}", "{braces}"),
         ("--progress_summary={braces}", "{braces}"),
@@ -83,7 +98,9 @@ def test_what_was_understood_is_reported_as_it_was_typed() -> None:
 
 
 def test_names_in_an_object_are_understood_too() -> None:
-    edits, taken = meaning('--blockers+:json={"id": "b3", "Description": "No key", "own": 1}', blockers=[{"own": 2}])
+    edits, taken = meaning(
+        '--blockers+:json={"id": "b3", "Description": "No key", "own": 1}', blockers=[{"own": 2}]
+    )
     assert edits == [("blockers", {"id": "b3", "description": "No key", "own": b"1"})]
     assert taken == [("Description", "blockers.description")]
 
@@ -98,7 +115,10 @@ def test_names_in_an_object_are_understood_too() -> None:
         (["--progress_table[plan].label=a", "--progress_table:json=[]"], "written twice"),
         (["--blockers[b1].options=one"], "blockers[b1].options is a list; add an item to it"),
         (["--blockers[b1].resolved=perhaps"], '"perhaps" is neither true nor false'),
-        (['--blockers+:json={"description": "a", "Description": "b"}'], "blockers has description twice"),
+        (
+            ['--blockers+:json={"description": "a", "Description": "b"}'],
+            "blockers has description twice",
+        ),
         (["--skill_state.iteration:json=1e400"], "is not finite"),
         (["--blockers.0.oddity=1"], "unknown field"),
         (["--oddity-="], "see what there is"),
@@ -110,8 +130,12 @@ def test_what_is_not_understood_is_refused_with_the_way_out(words: list[str], re
 
 def test_a_text_never_takes_the_place_of_what_holds_more() -> None:
     assert "would be lost" in refusal("--skill_state.runs=none", skill_state={"runs": ["a", "b"]})
-    assert meaning("--skill_state.runs:json=[]", skill_state={"runs": ["a", "b"]})[0] == [("skill_state.runs", [])]
-    assert meaning("--skill_state.runs=[1]", skill_state={"runs": ["a"]})[0] == [("skill_state.runs", [b"1"])]
+    assert meaning("--skill_state.runs:json=[]", skill_state={"runs": ["a", "b"]})[0] == [
+        ("skill_state.runs", [])
+    ]
+    assert meaning("--skill_state.runs=[1]", skill_state={"runs": ["a"]})[0] == [
+        ("skill_state.runs", [b"1"])
+    ]
 
 
 @rows(
@@ -145,7 +169,11 @@ def test_a_name_of_ones_own_needs_a_word_or_is_there_already() -> None:
 
 
 REFERENCES: dict[str, Any] = {
-    "$defs": {"text": {"type": "string"}, "chain": {"$ref": "#/$defs/text"}, "circle": {"$ref": "#/$defs/circle"}},
+    "$defs": {
+        "text": {"type": "string"},
+        "chain": {"$ref": "#/$defs/text"},
+        "circle": {"$ref": "#/$defs/circle"},
+    },
 }
 
 

@@ -31,12 +31,20 @@ def run_log(repo: GitRepo, *words: str, skill: str = "build", folder: str = "") 
 
 def told(ran: Ran) -> list[tuple[str | None, list[str]]]:
     """For each entry its subject and the kinds of its events; of a start only that it is one."""
-    kinds = [(each["subject"], [one["kind"] for one in each["events"]]) for each in ran.outcome.data["entries"]]
+    kinds = [
+        (each["subject"], [one["kind"] for one in each["events"]])
+        for each in ran.outcome.data["entries"]
+    ]
     return [(subject, ["started"] if "started" in found else found) for subject, found in kinds]
 
 
 def texts(ran: Ran, kinds: Sequence[str] = ("decided",)) -> list[str]:
-    return [one["text"] for each in ran.outcome.data["entries"] for one in each["events"] if one["kind"] in kinds]
+    return [
+        one["text"]
+        for each in ran.outcome.data["entries"]
+        for one in each["events"]
+        if one["kind"] in kinds
+    ]
 
 
 def test_each_commit_is_told_newest_first_with_who_and_when(repo: GitRepo) -> None:
@@ -111,12 +119,20 @@ def test_rows_and_decisions_narrow_the_log(repo: GitRepo) -> None:
     save(repo, "Row", progress_table=rows)
     save(repo, "Decide", progress_table=rows, **decisions("Passkeys only", "No cache"))
     assert told(run_log(repo, "--rows", "sprint-2")) == [("Row", ["completed"]), ("Start", ["row"])]
-    assert told(run_log(repo, "--rows")) == [("Row", ["completed"]), ("Start", ["completed", "completed", "row"])]
+    assert told(run_log(repo, "--rows")) == [
+        ("Row", ["completed"]),
+        ("Start", ["completed", "completed", "row"]),
+    ]
     assert told(run_log(repo, "--rows", "other")) == []
-    assert told(run_log(repo, "--decisions")) == [("Decide", ["decided"]), ("Start", ["decided", "decided"])]
+    assert told(run_log(repo, "--decisions")) == [
+        ("Decide", ["decided"]),
+        ("Start", ["decided", "decided"]),
+    ]
 
 
-def test_what_came_by_a_merge_is_told_where_it_was_made_and_the_merge_tells_its_own(repo: GitRepo) -> None:
+def test_what_came_by_a_merge_is_told_where_it_was_made_and_the_merge_tells_its_own(
+    repo: GitRepo,
+) -> None:
     save(repo, "Start", **decisions())
     repo.git("checkout", "-q", "-b", "side")
     save(repo, "Side", **decisions("side"))
@@ -126,7 +142,10 @@ def test_what_came_by_a_merge_is_told_where_it_was_made_and_the_merge_tells_its_
     repo.write(FILE, checkpoint_text(**decisions("main", "side", "at the merge")))
     repo.commit("Merge side")
     ran = run_log(repo)
-    by_commit = {each["subject"]: [one["text"] for one in each["events"]] for each in ran.outcome.data["entries"]}
+    by_commit = {
+        each["subject"]: [one["text"] for one in each["events"]]
+        for each in ran.outcome.data["entries"]
+    }
     assert by_commit["Merge side"] == ["at the merge"]
     assert by_commit["Side"] == ["side"]
     assert by_commit["Main"] == ["main"]
@@ -163,11 +182,16 @@ def test_a_moved_project_is_followed_and_branches_of_then_too(repo: GitRepo) -> 
     repo.commit("Move")
     save(repo, "Later", name="app/.checkpoints/build.checkpoint.json", **decisions("later"))
     repo.git("merge", "-q", "--no-commit", "side", check=False)
-    repo.write("app/.checkpoints/build.checkpoint.json", checkpoint_text(**decisions("later", "side")))
+    repo.write(
+        "app/.checkpoints/build.checkpoint.json", checkpoint_text(**decisions("later", "side"))
+    )
     repo.commit("Merge side")
     ran = run_log(repo, folder="app")
     assert sorted(str(subject) for subject, _ in told(ran)) == ["Later", "Move", "Side", "Start"]
-    assert "moved: .checkpoints/build.checkpoint.json -> app/.checkpoints/build.checkpoint.json" in ran.text
+    assert (
+        "moved: .checkpoints/build.checkpoint.json -> app/.checkpoints/build.checkpoint.json"
+        in ran.text
+    )
 
 
 def test_another_file_that_took_the_old_name_is_not_told(repo: GitRepo) -> None:
@@ -202,7 +226,11 @@ def test_a_checkpoint_that_was_deleted_and_made_again_has_two_starts(repo: GitRe
     (repo.path / FILE).unlink()
     repo.commit("Delete")
     save(repo, "Again", step="new")
-    assert told(run_log(repo)) == [("Again", ["started"]), ("Delete", ["deleted"]), ("Start", ["started"])]
+    assert told(run_log(repo)) == [
+        ("Again", ["started"]),
+        ("Delete", ["deleted"]),
+        ("Start", ["started"]),
+    ]
 
 
 def test_a_checkpoint_that_is_gone_still_has_a_log(repo: GitRepo) -> None:
@@ -265,7 +293,9 @@ def test_the_skill_may_be_left_out_where_there_is_one(repo: GitRepo) -> None:
         run_verb(log, cwd=repo.path)
 
 
-def test_odd_names_and_texts_reach_the_log_as_values(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_odd_names_and_texts_reach_the_log_as_values(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_AUTHOR_NAME", "\x1b[31mEve :100644")
     name = ".checkpoints/b[1] ü.checkpoint.json"
     save(repo, ":100644 000000 \x1b]0;title\x07", name=name, skill="b[1] ü")
@@ -280,21 +310,28 @@ def test_a_version_that_is_too_large_is_told_as_one(repo: GitRepo) -> None:
     repo.write(FILE, json.dumps({"skill": "build", "filler": "x" * (9 << 20)}))
     repo.commit("Grow")
     save(repo, "Shrink", step="y")
-    assert told(run_log(repo)) == [("Shrink", ["repaired", "step"]), ("Grow", ["broken"]), ("Start", ["started"])]
+    assert told(run_log(repo)) == [
+        ("Shrink", ["repaired", "step"]),
+        ("Grow", ["broken"]),
+        ("Start", ["started"]),
+    ]
 
 
 def test_no_process_is_left_behind_when_the_log_is_cut(repo: GitRepo) -> None:
     for step in ("a", "b", "c"):
         save(repo, step, step=step)
     program = "import os; from checkpoint_git.cli.app import main; main(['log', '-n', '1']); os.waitpid(-1, os.WNOHANG)"
-    done = repo.run(sys.executable, "-c", program)  # in a process of its own: this one may have other children
+    # in a process of its own: this one may have other children
+    done = repo.run(sys.executable, "-c", program)
     assert b"ChildProcessError" in done.stderr
 
 
 def test_deep_versions_are_no_trouble(repo: GitRepo) -> None:
     for depth, step in ((90, "a"), (960, "b"), (990, "c"), (200_000, "d")):
         deep = "[" * depth + "]" * depth
-        repo.write(FILE, f'{{"step": "{step}", "status": "x", "progress_table": {deep}, "z": {deep}}}')
+        repo.write(
+            FILE, f'{{"step": "{step}", "status": "x", "progress_table": {deep}, "z": {deep}}}'
+        )
         repo.commit(step)
     repo.write(FILE, '{"step": "e"}')
     subjects = [subject for subject, _ in told(run_log(repo))]

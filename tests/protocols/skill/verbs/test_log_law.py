@@ -1,4 +1,6 @@
-"""A law of the log over random histories: what was decided once is told once, at the commit that decided it."""
+"""A law of the log over random histories: what was decided once is told once, at the commit that
+decided it.
+"""
 
 import json
 import random
@@ -14,7 +16,9 @@ COMMITS = 30
 
 
 class History:
-    """A random history of one checkpoint for git fast-import: branches, merges of two or three, who decided what."""
+    """A random history of one checkpoint for git fast-import: branches, merges of two or three, who
+    decided what.
+    """
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)  # noqa: S311 (for a test, the same every time)
@@ -26,7 +30,11 @@ class History:
         for _ in range(COMMITS):
             merges = len(tips) > 1 and self._chance.random() < 0.25
             old = self._chance.choice(tips if self._chance.random() < 0.7 else list(self.decisions))
-            parents = self._chance.sample(tips, min(len(tips), self._chance.choice((2, 2, 3)))) if merges else [old]
+            parents = (
+                self._chance.sample(tips, min(len(tips), self._chance.choice((2, 2, 3))))
+                if merges
+                else [old]
+            )
             tips = [tip for tip in tips if tip not in parents] + [self._commit(parents)]
         while len(tips) > 1:
             tips = [*tips[2:], self._commit(tips[:2])]
@@ -41,11 +49,23 @@ class History:
         self.decisions[mark] = decisions
         value = {"skill": "build", "context_primer": {"key_decisions": sorted(decisions)}}
         subject, body = f"commit {mark}", json.dumps(value, indent=1)
-        when = 1_700_000_000 + 60 * mark + self._chance.randrange(-100, 100)  # clocks are not always right
-        self._lines += [f"commit refs/heads/at-{mark}", f"mark :{mark}", f"committer A <a@example.org> {when} +0000"]
+        # clocks are not always right
+        when = 1_700_000_000 + 60 * mark + self._chance.randrange(-100, 100)
+        self._lines += [
+            f"commit refs/heads/at-{mark}",
+            f"mark :{mark}",
+            f"committer A <a@example.org> {when} +0000",
+        ]
         self._lines += [f"data {len(subject)}", subject]
-        self._lines += [f"{'merge' if at else 'from'} :{parent}" for at, parent in enumerate(parents)]
-        self._lines += ["M 100644 inline .checkpoints/build.checkpoint.json", f"data {len(body)}", body, ""]
+        self._lines += [
+            f"{'merge' if at else 'from'} :{parent}" for at, parent in enumerate(parents)
+        ]
+        self._lines += [
+            "M 100644 inline .checkpoints/build.checkpoint.json",
+            f"data {len(body)}",
+            body,
+            "",
+        ]
         return mark
 
     def write(self, path: Path) -> GitRepo:
@@ -70,4 +90,6 @@ def test_every_decision_is_told_once_at_the_commit_that_made_it(seed: int, tmp_p
                 told.setdefault(event.text, []).append(entry.commit.subject)
     last = history.decisions[history.tip]
     assert len(last) > 5
-    assert {text: told.get(text) for text in last} == {text: [history.decided_by[text]] for text in last}
+    assert {text: told.get(text) for text in last} == {
+        text: [history.decided_by[text]] for text in last
+    }

@@ -45,9 +45,14 @@ def test_what_the_history_merged_is_skipped_at_every_rank(shipping: GitRepo) -> 
         {"status": "failed"},
         {"status": "complete"},
         {"step": "review"},
-        {"status": "blocked", "blockers": [{"id": "b", "description": "Who?", "needs": "user_decision"}]},
+        {
+            "status": "blocked",
+            "blockers": [{"id": "b", "description": "Who?", "needs": "user_decision"}],
+        },
     ):
-        shipping.write(FILE, checkpoint_text(next_actions=["Merge PR #12", "Write the docs"], **changes))
+        shipping.write(
+            FILE, checkpoint_text(next_actions=["Merge PR #12", "Write the docs"], **changes)
+        )
         ran = run_verb(next_verb, cwd=shipping.path)
         assert "PR #12" not in ran.text, changes
         assert "Write the docs" in ran.text
@@ -55,7 +60,12 @@ def test_what_the_history_merged_is_skipped_at_every_rank(shipping: GitRepo) -> 
 
 
 def test_a_decision_whose_proposal_is_merged_says_so_at_once(shipping: GitRepo) -> None:
-    blocker = {"id": "b", "description": "Who?", "needs": "user_decision", "proposed_resolution": "Land #12"}
+    blocker = {
+        "id": "b",
+        "description": "Who?",
+        "needs": "user_decision",
+        "proposed_resolution": "Land #12",
+    }
     shipping.write(FILE, checkpoint_text(blockers=[blocker]))
     ran = run_verb(next_verb, cwd=shipping.path)
     assert ran.text.splitlines()[0] == "build: Decide: Who? (proposed: Land #12)"
@@ -75,7 +85,9 @@ def test_a_merge_that_was_reverted_is_not_skipped(shipping: GitRepo) -> None:
 
 
 def test_all_shows_the_queue_and_what_was_skipped(shipping: GitRepo) -> None:
-    shipping.write(".checkpoints/audit.checkpoint.json", checkpoint_text(skill="audit", status="failed"))
+    shipping.write(
+        ".checkpoints/audit.checkpoint.json", checkpoint_text(skill="audit", status="failed")
+    )
     ran = run_verb(next_verb, "--all", cwd=shipping.path)
     assert [entry["skill"] for entry in ran.outcome.data["queue"]] == ["audit", "build"]
     assert "  build: Merge PR #12 - " in ran.text
@@ -134,5 +146,9 @@ def test_an_action_of_text_and_proof_is_shown_as_both(project: Path) -> None:
     action = {"text": "Run the evaluator", "done_when": "make eval"}
     (project / FILE).write_text(checkpoint_text(next_actions=[action]), "utf-8")
     ran = run_verb(next_verb, cwd=project)
-    assert ran.text.splitlines() == ["build: Run the evaluator", "  why: in progress", "  done when: make eval"]
+    assert ran.text.splitlines() == [
+        "build: Run the evaluator",
+        "  why: in progress",
+        "  done when: make eval",
+    ]
     assert ran.outcome.data["done_when"] == "make eval"

@@ -1,4 +1,6 @@
-"""note, ask, decide, block, unblock, drop: what they write, when they refuse, and that all front doors agree."""
+"""note, ask, decide, block, unblock, drop: what they write, when they refuse, and that all front
+doors agree.
+"""
 
 import json
 import re
@@ -38,7 +40,17 @@ def test_a_note_is_a_key_decision(build: Path, project: Path) -> None:
 
 
 def test_a_question_waits_until_it_is_answered(build: Path, project: Path) -> None:
-    words = ["ask", "build", "Which region?", "--option", "eu", "--option", "us", "--blocks", "sprint-2"]
+    words = [
+        "ask",
+        "build",
+        "Which region?",
+        "--option",
+        "eu",
+        "--option",
+        "us",
+        "--blocks",
+        "sprint-2",
+    ]
     name = name_of("Which region?")
     assert say(project, *words)["id"] == name
     assert read(build)["blockers"] == [
@@ -62,7 +74,12 @@ def test_a_question_waits_until_it_is_answered(build: Path, project: Path) -> No
 def test_of_several_questions_one_must_be_named(build: Path, project: Path) -> None:
     one, two = (say(project, "ask", "build", question)["id"] for question in ("One", "Two"))
     before = build.read_bytes()
-    for words, answer in ((["yes"], "yes"), (["b9", "yes"], "yes"), ([one], '"..."'), (["not", "now"], "'not now'")):
+    for words, answer in (
+        (["yes"], "yes"),
+        (["b9", "yes"], "yes"),
+        ([one], '"..."'),
+        (["not", "now"], "'not now'"),
+    ):
         ran = run_here("decide", "build", *words, cwd=project)
         assert ran.returncode == 1
         assert f"checkpoint decide build {one} {answer}" in ran.stdout
@@ -74,7 +91,9 @@ def test_of_several_questions_one_must_be_named(build: Path, project: Path) -> N
 
 def test_a_blocker_is_added_and_resolved_and_work_goes_on(build: Path, project: Path) -> None:
     build.write_text(checkpoint_text(status="blocked"), "utf-8")
-    assert say(project, "block", "build", "No key", "--needs", "external_dep")["id"] == name_of("No key")
+    assert say(project, "block", "build", "No key", "--needs", "external_dep")["id"] == name_of(
+        "No key"
+    )
     assert run_here("unblock", "build", "b7", cwd=project).returncode == 1
     ran = run_here("unblock", "build", cwd=project)
     assert "the status is in_progress again" in ran.stdout
@@ -89,7 +108,9 @@ def test_a_question_is_not_unblocked_but_answered(build: Path, project: Path) ->
     assert f'checkpoint decide build {name} "..."' in ran.stdout
 
 
-def test_the_id_is_made_of_the_text_so_that_two_branches_do_not_share_one(build: Path, project: Path) -> None:
+def test_the_id_is_made_of_the_text_so_that_two_branches_do_not_share_one(
+    build: Path, project: Path
+) -> None:
     start = build.read_bytes()
     one = say(project, "ask", "build", "Which region?")["id"]
     build.write_bytes(start)
@@ -99,16 +120,21 @@ def test_the_id_is_made_of_the_text_so_that_two_branches_do_not_share_one(build:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("user", "user_decision"), ("code", "code_fix"), ("external", "external_dep")]
+    ("typed", "meant"),
+    [("user", "user_decision"), ("code", "code_fix"), ("external", "external_dep")],
 )
-def test_block_takes_the_needs_that_update_takes(build: Path, project: Path, typed: str, meant: str) -> None:
+def test_block_takes_the_needs_that_update_takes(
+    build: Path, project: Path, typed: str, meant: str
+) -> None:
     assert run_here("block", "build", "One", "--needs", typed, cwd=project).returncode == 0
     Checkpoints(project).block("build", "Two", typed)
     assert [each["needs"] for each in read(build)["blockers"]] == [meant, meant]
     assert run_here("block", "build", "Three", "--needs", "zebra", cwd=project).returncode == 2
 
 
-def test_an_id_is_not_given_twice_and_a_file_with_one_can_still_be_written(build: Path, project: Path) -> None:
+def test_an_id_is_not_given_twice_and_a_file_with_one_can_still_be_written(
+    build: Path, project: Path
+) -> None:
     blocker = {"id": "b1", "description": "No key"}
     build.write_text(checkpoint_text(blockers=[blocker]), "utf-8")
     before = build.read_bytes()
@@ -117,13 +143,22 @@ def test_an_id_is_not_given_twice_and_a_file_with_one_can_still_be_written(build
     assert build.read_bytes() == before
     build.write_text(checkpoint_text(blockers=[blocker, blocker]), "utf-8")
     assert run_here("update", "build", "--step=x", cwd=project).returncode == 0
-    assert run_here("update", "build", f"--blockers+:json={json.dumps(blocker)}", cwd=project).returncode == 1
+    assert (
+        run_here(
+            "update", "build", f"--blockers+:json={json.dumps(blocker)}", cwd=project
+        ).returncode
+        == 1
+    )
 
 
 @pytest.mark.parametrize("verb", ["unblock", "decide"])
-@pytest.mark.parametrize("names", [["b1", "b1"], ["-x", "a b"], ["$(date)", "-x y"], ["it's", "\x1b"]])
+@pytest.mark.parametrize(
+    "names", [["b1", "b1"], ["-x", "a b"], ["$(date)", "-x y"], ["it's", "\x1b"]]
+)
 @pytest.mark.parametrize("given", [0, 1])
-def test_every_hint_of_a_refusal_is_taken(build: Path, project: Path, verb: str, names: list[str], given: int) -> None:
+def test_every_hint_of_a_refusal_is_taken(
+    build: Path, project: Path, verb: str, names: list[str], given: int
+) -> None:
     more = {"needs": "user_decision" if verb == "decide" else "code_fix"}
     text = checkpoint_text(blockers=[{"id": name, "description": name, **more} for name in names])
     build.write_text(text, "utf-8")
@@ -136,13 +171,21 @@ def test_every_hint_of_a_refusal_is_taken(build: Path, project: Path, verb: str,
     for at, hint in enumerate(hints):
         build.write_text(text, "utf-8")
         assert run_here(*shlex.split(hint)[1:], cwd=project).returncode == 0, hint
-        assert [each.get("resolved", False) for each in read(build)["blockers"]] == [at == 0, at == 1]
+        assert [each.get("resolved", False) for each in read(build)["blockers"]] == [
+            at == 0,
+            at == 1,
+        ]
 
 
-def test_a_question_whose_id_begins_with_a_dash_is_shown_with_what_answers_it(build: Path, project: Path) -> None:
+def test_a_question_whose_id_begins_with_a_dash_is_shown_with_what_answers_it(
+    build: Path, project: Path
+) -> None:
     asked = {"id": "-x", "description": "Which?", "needs": "user_decision"}
     build.write_text(checkpoint_text(blockers=[asked]), "utf-8")
-    assert say(project, "status")["decisions"][0]["answer_with"] == 'checkpoint decide build -- -x "..."'
+    assert (
+        say(project, "status")["decisions"][0]["answer_with"]
+        == 'checkpoint decide build -- -x "..."'
+    )
 
 
 def test_the_usage_of_decide_says_what_it_takes(project: Path) -> None:
@@ -154,7 +197,9 @@ def test_a_dropped_action_keeps_its_reason(build: Path, project: Path) -> None:
     assert run_here("drop", "build", "evaluator", "--why", "obsolete", cwd=project).returncode == 0
     value = read(build)
     assert value["next_actions"] == ["Write the notes API"]
-    assert value["context_primer"]["key_decisions"][-1].startswith("Dropped: Run the evaluator: obsolete (")
+    assert value["context_primer"]["key_decisions"][-1].startswith(
+        "Dropped: Run the evaluator: obsolete ("
+    )
     for words in (["xyzzy"], []):
         assert run_here("drop", "build", *words, "--why", "x", cwd=project).returncode == 1
     assert run_here("drop", "build", "--why", "x", "--next", "Ship", cwd=project).returncode == 0
@@ -165,7 +210,10 @@ def test_a_dropped_action_keeps_its_reason(build: Path, project: Path) -> None:
 
 def test_a_drop_that_completes_says_so(build: Path, project: Path) -> None:
     start = build.read_bytes()
-    assert "the status is complete" in run_here("drop", "build", "--why", "x", "--complete", cwd=project).stdout
+    assert (
+        "the status is complete"
+        in run_here("drop", "build", "--why", "x", "--complete", cwd=project).stdout
+    )
     build.write_bytes(start)
     assert say(project, "drop", "build", "--why", "x", "--complete")["fields"][-1] == "status"
 
@@ -185,15 +233,28 @@ def test_a_drop_refuses_what_done_refuses(build: Path, project: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["note", "x"], ["ask", "x"], ["decide", "x"], ["block", "x"], ["unblock"], ["drop", "--why", "x"], ["undo"]],
+    [
+        ["note", "x"],
+        ["ask", "x"],
+        ["decide", "x"],
+        ["block", "x"],
+        ["unblock"],
+        ["drop", "--why", "x"],
+        ["undo"],
+    ],
 )
 def test_they_refuse_as_update_does(build: Path, project: Path, words: list[str]) -> None:
     verb, *rest = words
     before = build.read_bytes()
     # where the one checkpoint need not be named, a single word is the action or the blocker
-    assert run_here(verb, "other", *rest, cwd=project).returncode == (1 if verb in ("unblock", "drop") else 2)
+    assert run_here(verb, "other", *rest, cwd=project).returncode == (
+        1 if verb in ("unblock", "drop") else 2
+    )
     assert build.read_bytes() == before
-    assert run_here(verb, "build", *rest, cwd=project, env={"CHECKPOINT_SKILL": "deploy"}).returncode == 2
+    assert (
+        run_here(verb, "build", *rest, cwd=project, env={"CHECKPOINT_SKILL": "deploy"}).returncode
+        == 2
+    )
     build.write_text("{", "utf-8")
     assert run_here(verb, "build", *rest, cwd=project).returncode in (1, 2)
     assert build.read_text("utf-8") == "{"
@@ -215,7 +276,10 @@ def test_they_refuse_as_update_does(build: Path, project: Path, words: list[str]
 def test_a_text_says_something(build: Path, project: Path, words: list[str]) -> None:
     run_here("block", "build", "No key", cwd=project)  # the only one: a name would not be needed
     run_here(
-        "update", "build", '--blockers+:json={"id": "q1", "description": "Go?", "needs": "user_decision"}', cwd=project
+        "update",
+        "build",
+        '--blockers+:json={"id": "q1", "description": "Go?", "needs": "user_decision"}',
+        cwd=project,
     )
     before = build.read_bytes()
     assert b"q1" in before
@@ -262,7 +326,9 @@ def test_python_and_mcp_write_the_same(build: Path, project: Path) -> None:
         value.pop("updated_at")
         for blocker in value["blockers"]:
             blocker.pop("resolved_at")
-        value["context_primer"]["key_decisions"] = [each[:12] for each in value["context_primer"]["key_decisions"]]
+        value["context_primer"]["key_decisions"] = [
+            each[:12] for each in value["context_primer"]["key_decisions"]
+        ]
     assert told == said == done
 
 
@@ -274,9 +340,15 @@ def test_undo_takes_back_the_last_write_and_brings_it_back(build: Path, project:
     assert (first["fields"], first["brought_back"]) == (["step", "progress_table"], False)
     assert build.read_bytes() == before
     said = run_here("undo", "build", cwd=project)
-    assert (said.returncode, "restored the last write (step, progress_table)" in said.stdout) == (0, True)
+    assert (said.returncode, "restored the last write (step, progress_table)" in said.stdout) == (
+        0,
+        True,
+    )
     assert build.read_bytes() == after
-    assert "reverted the last write (step, progress_table)" in run_here("undo", "build", cwd=project).stdout
+    assert (
+        "reverted the last write (step, progress_table)"
+        in run_here("undo", "build", cwd=project).stdout
+    )
     assert say(project, "undo", "build")["brought_back"] is True
     run_here("update", "build", "--step=y", cwd=project)
     assert say(project, "undo", "build")["brought_back"] is False
@@ -303,10 +375,19 @@ def test_undo_leaves_alone_what_something_else_wrote(build: Path, project: Path)
     assert read(build)["step"] == "by hand"
 
 
-def test_every_screen_that_shows_a_question_shows_what_answers_it(build: Path, project: Path) -> None:
+def test_every_screen_that_shows_a_question_shows_what_answers_it(
+    build: Path, project: Path
+) -> None:
     name = say(project, "ask", "build", "Which region?", "--option", "eu", "--option", "us")["id"]
     command = f'checkpoint decide build {name} "..."'
-    for words in (["status"], ["status", "build"], ["status", "--brief"], ["next"], ["resume", "build"], ["prime"]):
+    for words in (
+        ["status"],
+        ["status", "build"],
+        ["status", "--brief"],
+        ["next"],
+        ["resume", "build"],
+        ["prime"],
+    ):
         shown = run_here(*words, cwd=project).stdout
         assert (command in shown, "options: 1 eu | 2 us" in shown) == (True, True), words
     assert say(project, "status")["decisions"][0]["answer_with"] == command
@@ -315,14 +396,21 @@ def test_every_screen_that_shows_a_question_shows_what_answers_it(build: Path, p
     assert f"checkpoint decide build {name}" in (project / "report.html").read_text("utf-8")
 
 
-def test_every_screen_that_shows_a_blocker_shows_what_resolves_it(build: Path, project: Path) -> None:
+def test_every_screen_that_shows_a_blocker_shows_what_resolves_it(
+    build: Path, project: Path
+) -> None:
     build.write_text(checkpoint_text(status="blocked", next_actions=[]), "utf-8")
     name = say(project, "block", "build", "No key")["id"]
     for words in (["status"], ["status", "build"], ["next"], ["resume", "build"]):
         assert f"checkpoint unblock build {name}" in run_here(*words, cwd=project).stdout, words
 
 
-REGION = {"id": "b1", "description": "Which region?", "needs": "user_decision", "options": ["eu-west", "us-east"]}
+REGION = {
+    "id": "b1",
+    "description": "Which region?",
+    "needs": "user_decision",
+    "options": ["eu-west", "us-east"],
+}
 KEY = {"id": "k2", "description": "No sandbox key", "needs": "external_dep"}
 SAID: list[tuple[list[str], str]] = [
     (["note", "two", "words"], "noted: two words"),
@@ -359,8 +447,14 @@ REFUSED: list[tuple[list[str], str]] = [
     (["ask", "Which?", "--option", "..."], "write your own text in its place"),
     (["done", "--next", "..."], "write your own text in its place"),
     (["update", "--step=..."], "write your own text in its place"),
-    (["update", '--blockers+:json={"id": "...", "description": "x"}'], "write your own text in its place"),
-    (["done", "3"], "checkpoint done build 'Write the notes API'; checkpoint done build 'Run the evaluator'"),
+    (
+        ["update", '--blockers+:json={"id": "...", "description": "x"}'],
+        "write your own text in its place",
+    ),
+    (
+        ["done", "3"],
+        "checkpoint done build 'Write the notes API'; checkpoint done build 'Run the evaluator'",
+    ),
     (["drop", "zebra", "--why", "{x}"], "checkpoint drop build 'Write the notes API' --why '{x}'"),
     (["decide", "not", "now"], "checkpoint decide build b1 'not now'"),
     (["decide", "b2", "eu-west"], "checkpoint decide build b1 eu-west"),
@@ -377,14 +471,22 @@ def asked(build: Path) -> Path:
     return build
 
 
-@pytest.mark.parametrize(("words", "answer"), SAID, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
-def test_words_are_taken_as_they_are_meant(asked: Path, project: Path, words: list[str], answer: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "answer"), SAID, ids=lambda each: " ".join(each) if isinstance(each, list) else ""
+)
+def test_words_are_taken_as_they_are_meant(
+    asked: Path, project: Path, words: list[str], answer: str
+) -> None:
     ran = run_here(words[0], "build", *words[1:], cwd=project)
     assert (ran.returncode, answer in ran.stdout) == (0, True), ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize(("words", "hint"), REFUSED, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
-def test_what_is_refused_says_what_to_type(asked: Path, project: Path, words: list[str], hint: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "hint"), REFUSED, ids=lambda each: " ".join(each) if isinstance(each, list) else ""
+)
+def test_what_is_refused_says_what_to_type(
+    asked: Path, project: Path, words: list[str], hint: str
+) -> None:
     before = asked.read_bytes()
     ran = run_here(words[0], "build", *words[1:], cwd=project)
     assert ran.returncode in (1, 2)
@@ -419,11 +521,15 @@ def test_every_command_that_a_screen_prints_for_a_blocker_runs(
     build: Path, project: Path, names: list[str], needs: str
 ) -> None:
     text = checkpoint_text(
-        status="blocked", blockers=[{"id": name, "description": "Which?", "needs": needs} for name in names]
+        status="blocked",
+        blockers=[{"id": name, "description": "Which?", "needs": needs} for name in names],
     )
     build.write_text(text, "utf-8")
     shown = say(project, "status", "build")
-    printed = [run_here(*words, cwd=project).stdout for words in (["status"], ["next"], ["resume", "build"], ["prime"])]
+    printed = [
+        run_here(*words, cwd=project).stdout
+        for words in (["status"], ["next"], ["resume", "build"], ["prime"])
+    ]
     found = re.findall(r"(?:checkpoint|answer:) +((?:decide|unblock) build .*)", "\n".join(printed))
     lines = {line.removeprefix("checkpoint ").rstrip() for line in found}
     assert len(lines) == 2, printed
@@ -451,7 +557,9 @@ def test_every_command_that_a_screen_prints_for_a_blocker_runs(
         (["eu", "us"], "\u00b2", "\u00b2"),
     ],
 )
-def test_a_sign_means_an_option_where_it_means_one_alone(options: list[str], answer: str, meant: str) -> None:
+def test_a_sign_means_an_option_where_it_means_one_alone(
+    options: list[str], answer: str, meant: str
+) -> None:
     value = checkpoint(blockers=[{**REGION, "options": options}])
     entries.decide(value, 0, answer)
     assert value["context_primer"]["key_decisions"][-1] == f"Which region? {meant} (1970-01-01)"

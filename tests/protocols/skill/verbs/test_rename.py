@@ -1,4 +1,6 @@
-"""checkpoint rename: what gets the new name, what git sees, and what is refused with nothing changed."""
+"""checkpoint rename: what gets the new name, what git sees, and what is refused with nothing
+changed.
+"""
 
 import json
 import subprocess
@@ -33,8 +35,14 @@ def named(repo: GitRepo) -> GitRepo:
     repo.write(BUILD, checkpoint_text())
     repo.write(PAST, ' {"skill": "build"}\n')
     repo.write(f"{FOLDER}/history/build.tools.20260302T120000Z.json", ' {"skill": "build.tools"}\n')
-    repo.write(f"{FOLDER}/web.checkpoint.json", checkpoint_text(skill="web", depends_on=["design", "build"]))
-    repo.write(f"{FOLDER}/docs.checkpoint.json", checkpoint_text(skill="docs", depends_on="the build (row api)"))
+    repo.write(
+        f"{FOLDER}/web.checkpoint.json",
+        checkpoint_text(skill="web", depends_on=["design", "build"]),
+    )
+    repo.write(
+        f"{FOLDER}/docs.checkpoint.json",
+        checkpoint_text(skill="docs", depends_on="the build (row api)"),
+    )
     repo.commit("start")
     return repo
 
@@ -51,11 +59,17 @@ def test_everything_gets_the_new_name_and_going_back_restores_every_byte(named: 
     assert (named.path / API).read_bytes() == before[BUILD].replace(b'"build"', b'"api"')
     assert (named.path / PAST.replace("build", "api")).read_bytes() == before[PAST]
     assert (named.path / f"{FOLDER}/history/build.tools.20260302T120000Z.json").exists()
-    assert json.loads((named.path / f"{FOLDER}/web.checkpoint.json").read_text())["depends_on"] == ["design", "api"]
+    assert json.loads((named.path / f"{FOLDER}/web.checkpoint.json").read_text())["depends_on"] == [
+        "design",
+        "api",
+    ]
 
     # git sees two renames, and a commit of them passes the check of the hook
     names = named.git("diff", "--cached", "-M", "--name-status").split("\n")
-    assert [line.split("\t")[1:] for line in names] == [[BUILD, API], [PAST, PAST.replace("build", "api")]]
+    assert [line.split("\t")[1:] for line in names] == [
+        [BUILD, API],
+        [PAST, PAST.replace("build", "api")],
+    ]
     assert run(named, "validate", "--staged") == 0
 
     assert run(named, "rename", "api", "build") == 0
@@ -95,7 +109,12 @@ def test_an_untracked_checkpoint_is_renamed_and_nothing_staged(repo: GitRepo) ->
     ran = run_here("rename", "build", "api", "--json", cwd=repo.path)
     answer = json.loads(ran.stdout)
     assert (answer["skill"], answer["new"], answer["path"]) == ("build", "api", API)
-    assert (answer["written"], answer["staged"], answer["history"], answer["dependents"]) == (True, False, 0, [])
+    assert (answer["written"], answer["staged"], answer["history"], answer["dependents"]) == (
+        True,
+        False,
+        0,
+        [],
+    )
     assert repo.git("ls-files") == ""
 
 
@@ -132,7 +151,9 @@ def test_a_checkpoint_that_is_claimed_in_a_merge_or_unreadable_is_refused(named:
     blob = named.git("rev-parse", f":{BUILD}")
     stages = "".join(f"100644 {blob} {stage}\t{BUILD}\n" for stage in (1, 2, 3))
     named.git("update-index", "--force-remove", BUILD)
-    subprocess.run(["git", "update-index", "--index-info"], cwd=named.path, input=stages.encode(), check=True)
+    subprocess.run(
+        ["git", "update-index", "--index-info"], cwd=named.path, input=stages.encode(), check=True
+    )
     assert "checkpoint resolve" in run_here("rename", "build", "api", cwd=named.path).stderr
     named.git("add", BUILD)
 
@@ -151,9 +172,13 @@ def test_where_git_cannot_stage_nothing_is_renamed(named: GitRepo) -> None:
     lock.unlink()
 
 
-def test_a_session_of_one_checkpoint_renames_none(named: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_of_one_checkpoint_renames_none(
+    named: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CHECKPOINT_SKILL", "build")
-    assert "is another skill's checkpoint" in run_here("rename", "build", "api", cwd=named.path).stderr
+    assert (
+        "is another skill's checkpoint" in run_here("rename", "build", "api", cwd=named.path).stderr
+    )
 
 
 def test_a_history_folder_that_is_a_link_is_not_followed(named: GitRepo, tmp_path: Path) -> None:

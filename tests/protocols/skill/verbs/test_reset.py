@@ -18,11 +18,15 @@ from tests.support.verbs import run_verb
 ARCHIVE = ".checkpoints/history/build.20260302T120000Z.json"
 
 
-def test_the_file_moves_to_history_with_every_line_a_column_further_right(build: Path, project: Path) -> None:
+def test_the_file_moves_to_history_with_every_line_a_column_further_right(
+    build: Path, project: Path
+) -> None:
     before = build.read_text("utf-8")
     ran = run_verb(reset, "build", cwd=project)
     assert ran.outcome.data["archive"] == ARCHIVE
-    assert (project / ARCHIVE).read_text("utf-8") == "".join(f" {line}\n" for line in before.splitlines())
+    assert (project / ARCHIVE).read_text("utf-8") == "".join(
+        f" {line}\n" for line in before.splitlines()
+    )
     assert json.loads((project / ARCHIVE).read_text("utf-8")) == json.loads(before)
     assert not build.exists()
 
@@ -37,7 +41,9 @@ def test_the_file_moves_to_history_with_every_line_a_column_further_right(build:
         (b"", b""),
     ],
 )
-def test_an_archive_holds_the_same_tokens_and_what_is_no_json_as_it_is(content: bytes, kept: bytes) -> None:
+def test_an_archive_holds_the_same_tokens_and_what_is_no_json_as_it_is(
+    content: bytes, kept: bytes
+) -> None:
     assert set_apart(content) == kept
 
 
@@ -46,11 +52,17 @@ def test_what_another_branch_wrote_meanwhile_does_not_vanish_into_the_archive(
     repo: GitRepo, indent: int | str | None
 ) -> None:
     path = ".checkpoints/build.checkpoint.json"
-    value = {"skill": "build", "progress_summary": "as far as this", "next_actions": [f"action {n}" for n in range(40)]}
+    value = {
+        "skill": "build",
+        "progress_summary": "as far as this",
+        "next_actions": [f"action {n}" for n in range(40)],
+    }
     repo.write(path, json.dumps(value, indent=indent) + "\n")
     repo.commit("base")
     repo.git("checkout", "-q", "-b", "side")
-    repo.write(path, json.dumps({**value, "progress_summary": "much further"}, indent=indent) + "\n")
+    repo.write(
+        path, json.dumps({**value, "progress_summary": "much further"}, indent=indent) + "\n"
+    )
     repo.commit("go on")
     repo.git("checkout", "-q", "-")
     run_verb(reset, "build", cwd=repo.path)
@@ -73,7 +85,9 @@ def test_two_resets_in_one_second_keep_both(build: Path, project: Path) -> None:
     assert len(list((project / ".checkpoints/history").iterdir())) == 2
 
 
-def test_a_reset_that_was_killed_half_way_is_finished_by_the_next(build: Path, project: Path) -> None:
+def test_a_reset_that_was_killed_half_way_is_finished_by_the_next(
+    build: Path, project: Path
+) -> None:
     (project / ".checkpoints/history").mkdir()
     (project / ARCHIVE).write_bytes(set_apart(build.read_bytes()))
     assert run_verb(reset, "build", cwd=project).outcome.data["archive"] == ARCHIVE
@@ -92,7 +106,9 @@ def test_a_kill_at_any_instant_loses_nothing(build: Path, project: Path) -> None
     )
     for kill in range(20):
         build.write_bytes(before)
-        process = subprocess.Popen([sys.executable, "-c", script, str(project)], stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(project)], stdout=subprocess.PIPE
+        )
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(kill * 0.0001)

@@ -86,8 +86,13 @@ def test_a_long_next_action_is_said_whole_once(project: Path) -> None:
 
 
 def test_what_was_done_last_the_proofs_and_the_tickets_of_others_are_shown(project: Path) -> None:
-    done = [{"text": f"Step {number}", "at": f"2026-03-0{number}T08:00:00Z"} for number in (4, 3, 2, 1)]
-    actions = [{"text": "Run the evaluator", "done_when": "make eval"}, {"text": "Ship", "done_when": "make ship"}]
+    done = [
+        {"text": f"Step {number}", "at": f"2026-03-0{number}T08:00:00Z"} for number in (4, 3, 2, 1)
+    ]
+    actions = [
+        {"text": "Run the evaluator", "done_when": "make eval"},
+        {"text": "Ship", "done_when": "make ship"},
+    ]
     (project / FILE).write_text(checkpoint_text(recently_done=done, next_actions=actions), "utf-8")
     ticket = {"provider": "linear", "id": "T-1", "role": "source", "url": "https://example.org/T-1"}
     other = checkpoint_text(skill="plan", pm_refs=[ticket])
@@ -100,20 +105,34 @@ def test_what_was_done_last_the_proofs_and_the_tickets_of_others_are_shown(proje
     assert "Then:\n  - Ship\n    done when: make ship\n" in ran.text
     assert "Done last:\n  - Step 4 (2026-03-04T08:00:00Z)\n  - Step 3" in ran.text
     assert "Step 1" not in ran.text
-    assert "Tickets of other skills:\n  - plan: T-1, source, linear, https://example.org/T-1" in ran.text
-    assert [one["text"] for one in ran.outcome.data["recently_done"]] == ["Step 4", "Step 3", "Step 2", "Step 1"]
+    assert (
+        "Tickets of other skills:\n  - plan: T-1, source, linear, https://example.org/T-1"
+        in ran.text
+    )
+    assert [one["text"] for one in ran.outcome.data["recently_done"]] == [
+        "Step 4",
+        "Step 3",
+        "Step 2",
+        "Step 1",
+    ]
     assert ran.outcome.data["siblings_pm_refs"] == [{"skill": "plan", **ticket}]
 
 
 @pytest.mark.parametrize("status", ["blocked", "failed"])
-def test_blocked_and_failed_work_stops_with_the_question_and_its_answers(project: Path, status: str) -> None:
+def test_blocked_and_failed_work_stops_with_the_question_and_its_answers(
+    project: Path, status: str
+) -> None:
     rows = [{"id": "s", "label": "Sprint 9", "status": "failed"}]
     blockers = [{"id": "b1", "description": "No key", "needs": "external_dep"}]
-    (project / FILE).write_text(checkpoint_text(status=status, progress_table=rows, blockers=blockers), "utf-8")
+    (project / FILE).write_text(
+        checkpoint_text(status=status, progress_table=rows, blockers=blockers), "utf-8"
+    )
     ran = run_verb(resume, "build", cwd=project)
     assert ran.outcome.code == 1
     assert ran.outcome.data["decision"] == "ask"
-    assert ran.outcome.data["question"] == "Continue from here, restart, or show the full checkpoint?"
+    assert (
+        ran.outcome.data["question"] == "Continue from here, restart, or show the full checkpoint?"
+    )
     assert list_answers(ran) == [
         ("continue", "checkpoint resume build --continue"),
         ("restart", "checkpoint reset build"),
@@ -155,7 +174,10 @@ def test_only_where_there_is_no_folder_is_it_to_be_made_first(tmp_path: Path) ->
     missing = run_verb(resume, "build", cwd=tmp_path)
     (tmp_path / ".checkpoints").mkdir()
     empty = run_verb(resume, "build", cwd=tmp_path)
-    lines = ["Start fresh: checkpoint init && checkpoint update build", "Start fresh: checkpoint update build"]
+    lines = [
+        "Start fresh: checkpoint init && checkpoint update build",
+        "Start fresh: checkpoint update build",
+    ]
     assert [ran.text.splitlines()[1] for ran in (missing, empty)] == lines
 
 
@@ -165,7 +187,9 @@ def test_a_missing_folder_is_a_fresh_start(tmp_path: Path) -> None:
     assert ran.outcome.data["reasons"] == ("missing",)
 
 
-def test_a_folder_that_leads_out_of_the_repository_is_no_fresh_start(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_folder_that_leads_out_of_the_repository_is_no_fresh_start(
+    repo: GitRepo, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (repo.path / ".checkpoints").symlink_to(outside)
@@ -224,7 +248,12 @@ def test_within_a_day_only_what_a_commit_moved_or_deleted_is_told(repo: GitRepo)
 def test_files_and_folders_that_vanished_are_told_after_a_day(repo: GitRepo) -> None:
     write_old(repo, "src/here.ts")
     repo.write(
-        FILE, checkpoint_text(**listing("src/here.ts (new)", "src/gone.ts (new)", "docs/", "src/*.ts", "pages/[id].ts"))
+        FILE,
+        checkpoint_text(
+            **listing(
+                "src/here.ts (new)", "src/gone.ts (new)", "docs/", "src/*.ts", "pages/[id].ts"
+            )
+        ),
     )
     ran = run_verb(resume, "build", cwd=repo.path, now=LATER)
     said = messages(ran)
@@ -264,7 +293,9 @@ def test_uncommitted_changes_of_listed_files_are_told(repo: GitRepo) -> None:
     assert said.endswith(": lib/b.ts, lib/new.ts, src/a.ts")
 
 
-def test_what_was_changed_but_not_committed_before_the_checkpoint_was_written_is_known(repo: GitRepo) -> None:
+def test_what_was_changed_but_not_committed_before_the_checkpoint_was_written_is_known(
+    repo: GitRepo,
+) -> None:
     repo.write("src/a.ts", "x\n")
     repo.write(FILE, checkpoint_text(**listing("src/a.ts")))
     commit_at(repo, "All of it", "2026-03-02T09:31:00Z")
@@ -295,7 +326,9 @@ def test_what_does_not_fit_is_listed_before_what_is_only_noted(repo: GitRepo) ->
     assert ran.codes[0] == "drift/file-missing"
 
 
-def test_changes_count_from_when_it_was_written_where_the_checkpoint_is_not_committed(repo: GitRepo) -> None:
+def test_changes_count_from_when_it_was_written_where_the_checkpoint_is_not_committed(
+    repo: GitRepo,
+) -> None:
     repo.write("a.ts", "x\n")
     repo.write("b.ts", "x\n")
     commit_at(repo, "Before", "2026-03-01T09:00:00Z")
@@ -364,15 +397,26 @@ def test_another_checkout_of_the_project_is_told(repo: GitRepo, tmp_path: Path) 
 # what has shipped, what does not fit
 
 
-def test_an_action_that_has_shipped_is_passed_over_however_fresh_the_checkpoint_is(repo: GitRepo) -> None:
-    repo.write(FILE, checkpoint_text(next_actions=["Merge PR #12", {"text": "Write the docs", "done_when": "true"}]))
+def test_an_action_that_has_shipped_is_passed_over_however_fresh_the_checkpoint_is(
+    repo: GitRepo,
+) -> None:
+    repo.write(
+        FILE,
+        checkpoint_text(
+            next_actions=["Merge PR #12", {"text": "Write the docs", "done_when": "true"}]
+        ),
+    )
     repo.commit("Search (#12)")
     ran = run_verb(resume, "build", cwd=repo.path)
     assert "Next: Write the docs\n" in ran.text
     assert "\nSkipped: Merge PR #12\n    #12 was merged " in ran.text
     assert "Resuming from next_actions[1]: Write the docs\n" in ran.text
     assert ran.codes == []
-    assert ran.outcome.data["next_action"] == {"text": "Write the docs", "done_when": "true", "references": []}
+    assert ran.outcome.data["next_action"] == {
+        "text": "Write the docs",
+        "done_when": "true",
+        "references": [],
+    }
     assert [shipped["text"] for shipped in ran.outcome.data["shipped_actions"]] == ["Merge PR #12"]
     assert ran.outcome.code == 0
 
@@ -397,17 +441,29 @@ def test_what_does_not_fit_is_told_at_any_age(project: Path) -> None:
 def test_paths_that_leave_the_project_are_never_looked_at(repo: GitRepo, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("x", "utf-8")
     (repo.path / "link").symlink_to(tmp_path)
-    entries = ("../secret.txt", str(tmp_path / "secret.txt"), "link/secret.txt", "link/*.txt", "~/.ssh/id")
+    entries = (
+        "../secret.txt",
+        str(tmp_path / "secret.txt"),
+        "link/secret.txt",
+        "link/*.txt",
+        "~/.ssh/id",
+    )
     repo.write(FILE, checkpoint_text(**listing(*entries)))
     said = messages(run_verb(resume, "build", cwd=repo.path, now=LATER))
     assert "file-changed" not in said
-    assert said.count("outside the repository") + said.count("does not exist") == len(said.splitlines())
+    assert said.count("outside the repository") + said.count("does not exist") == len(
+        said.splitlines()
+    )
 
 
 def test_json_holds_the_plan_and_the_context(project: Path) -> None:
     data = run_verb(resume, "build", cwd=project).outcome.data
     assert data["resuming"][0] == "RESUMING: build on tidepool"
-    assert data["next_action"] == {"text": "Write the notes API", "done_when": None, "references": []}
+    assert data["next_action"] == {
+        "text": "Write the notes API",
+        "done_when": None,
+        "references": [],
+    }
     assert data["context_primer"]["key_decisions"] == ["SQLite for storage", "Passkeys only"]
     assert data["progress"] == {"complete": 2, "total": 3}
     assert "skill_state" not in data

@@ -20,7 +20,9 @@ RUNS = [{"at": f"2026-03-01T0{hour}:00:00Z"} for hour in range(8)]
 @pytest.fixture
 def full(build: Path) -> Path:
     """The sample with telemetry to rotate."""
-    build.write_text(checkpoint_text(skill_state={"merged_prs": PRS, "run_history": RUNS, "mode": "x"}), "utf-8")
+    build.write_text(
+        checkpoint_text(skill_state={"merged_prs": PRS, "run_history": RUNS, "mode": "x"}), "utf-8"
+    )
     return build
 
 
@@ -57,15 +59,17 @@ def test_a_second_run_changes_nothing(full: Path, project: Path) -> None:
     assert {path: path.read_bytes() for path in [full, *history(project)]} == before
 
 
-def test_a_second_rotation_on_one_day_does_not_overwrite_the_first(full: Path, project: Path) -> None:
+def test_a_second_rotation_on_one_day_does_not_overwrite_the_first(
+    full: Path, project: Path
+) -> None:
     run_verb(rotate, cwd=project)
     value = read(full)
     value["skill_state"]["merged_prs"] = [{"number": 9}]
     full.write_text(json.dumps(value), "utf-8")
     run_verb(rotate, cwd=project)
-    assert sorted(str(entries(path).get("/skill_state/merged_prs")) for path in history(project)) == sorted(
-        [str(PRS), str([{"number": 9}])]
-    )
+    assert sorted(
+        str(entries(path).get("/skill_state/merged_prs")) for path in history(project)
+    ) == sorted([str(PRS), str([{"number": 9}])])
 
 
 def test_a_dry_run_says_it_and_changes_nothing(full: Path, project: Path) -> None:
@@ -78,7 +82,9 @@ def test_a_dry_run_says_it_and_changes_nothing(full: Path, project: Path) -> Non
     assert run_verb(rotate, cwd=project).outcome.data["rotated"] == ran.outcome.data["rotated"]
 
 
-def test_a_rotation_that_was_killed_half_way_is_finished_by_the_next(full: Path, project: Path) -> None:
+def test_a_rotation_that_was_killed_half_way_is_finished_by_the_next(
+    full: Path, project: Path
+) -> None:
     before = full.read_bytes()
     run_verb(rotate, cwd=project)
     full.write_bytes(before)  # the history file was there, the active one not yet replaced
@@ -113,7 +119,9 @@ def test_two_branches_that_rotate_the_same_entries_merge_cleanly(full: Path, pro
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_corrupt_checkpoint_is_a_finding_and_the_others_are_rotated(full: Path, project: Path) -> None:
+def test_a_corrupt_checkpoint_is_a_finding_and_the_others_are_rotated(
+    full: Path, project: Path
+) -> None:
     (project / ".checkpoints/deploy.checkpoint.json").write_text("{")
     ran = run_verb(rotate, cwd=project)
     assert ran.codes == ["json/syntax"]
@@ -131,7 +139,9 @@ def test_a_session_of_one_skill_rotates_its_own(full: Path, project: Path) -> No
 
 
 def test_number_tokens_survive_the_move(build: Path, project: Path) -> None:
-    text = checkpoint_text(skill_state={"merged_prs": [{"number": 0}]}).replace('"number": 0', '"number": 1.50e400')
+    text = checkpoint_text(skill_state={"merged_prs": [{"number": 0}]}).replace(
+        '"number": 0', '"number": 1.50e400'
+    )
     build.write_text(text, "utf-8")
     run_verb(rotate, cwd=project)
     assert "1.50e400" in history(project)[0].read_text("utf-8")
@@ -151,7 +161,12 @@ def test_what_an_open_action_names_stays_and_is_told(build: Path, project: Path)
     assert entries(history(project)[0]) == {"/skill_state/merged_prs": [PRS[0], PRS[2]]}
     assert "/skill_state/merged_prs: #1 stays: next action 1 names it" in ran.text
     assert ran.outcome.data["kept"] == [
-        {"skill": "build", "where": "/skill_state/merged_prs", "entry": "#1", "why": "next action 1 names it"}
+        {
+            "skill": "build",
+            "where": "/skill_state/merged_prs",
+            "entry": "#1",
+            "why": "next action 1 names it",
+        }
     ]
 
 
@@ -163,7 +178,9 @@ def test_nothing_but_entries_that_stay_is_told_too(build: Path, project: Path) -
     assert history(project) == []
 
 
-def test_a_merged_pull_request_that_was_reverted_stays_until_it_is_merged_again(build: Path, repo: GitRepo) -> None:
+def test_a_merged_pull_request_that_was_reverted_stays_until_it_is_merged_again(
+    build: Path, repo: GitRepo
+) -> None:
     say(build, skill_state={"merged_prs": ["#12", "#13", "#99"]})
     repo.commit("Sort (#13)")
     repo.write("search.py", "1")

@@ -17,7 +17,9 @@ def test_the_whole_file_is_shown_as_it_is(build: Path, project: Path) -> None:
 
 
 def test_public_leaves_out_what_is_private_and_what_is_unknown(build: Path, project: Path) -> None:
-    build.write_text(checkpoint_text(mood="calm", cost={"total_usd": 1}, depends_on="plan"), "utf-8")
+    build.write_text(
+        checkpoint_text(mood="calm", cost={"total_usd": 1}, depends_on="plan"), "utf-8"
+    )
     ran = run_verb(show, "build", "--public", cwd=project)
     shown = ran.outcome.data["checkpoints"]["build"]
     assert "depends_on" in shown
@@ -27,7 +29,10 @@ def test_public_leaves_out_what_is_private_and_what_is_unknown(build: Path, proj
 
 
 def test_what_is_private_to_another_skill_is_left_out(build: Path, project: Path) -> None:
-    assert "skill_state" in run_verb(show, "build", cwd=project, env={"CHECKPOINT_SKILL": "build"}).text
+    assert (
+        "skill_state"
+        in run_verb(show, "build", cwd=project, env={"CHECKPOINT_SKILL": "build"}).text
+    )
     for words in (["build"], []):
         ran = run_verb(show, *words, cwd=project, env={"CHECKPOINT_SKILL": "other"})
         assert "skill_state" not in ran.text
@@ -54,7 +59,10 @@ def test_where_resume_would_ask_the_choices_are_told_beside_the_content(project:
     (project / ".checkpoints/build.checkpoint.json").write_text(text, "utf-8")
     ran = run_verb(show, "build", cwd=project)
     assert ran.text == text.rstrip("\n")
-    assert "it is blocked; your choices:\n  continue:  checkpoint resume build --continue\n" in ran.stderr
+    assert (
+        "it is blocked; your choices:\n  continue:  checkpoint resume build --continue\n"
+        in ran.stderr
+    )
     assert [one["name"] for one in ran.outcome.data["choices"]] == ["continue", "restart"]
 
 

@@ -8,7 +8,13 @@ from checkpoint_git.protocols.skill.verbs import show
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb
 
-SOURCE = {"provider": "linear", "id": "PLAT-1", "role": "source", "url": "https://example.org/1", "body": "private"}
+SOURCE = {
+    "provider": "linear",
+    "id": "PLAT-1",
+    "role": "source",
+    "url": "https://example.org/1",
+    "body": "private",
+}
 CHILD = {"provider": "linear", "id": "PLAT-2", "role": "child"}
 
 
@@ -25,8 +31,12 @@ def test_the_tickets_are_listed_without_their_text(
     project: Path, words: list[str], expected: list[tuple[str, object]]
 ) -> None:
     folder = project / ".checkpoints"
-    (folder / "build.checkpoint.json").write_text(checkpoint_text(pm_refs=[SOURCE, CHILD, "odd"]), "utf-8")
-    (folder / "deploy.checkpoint.json").write_text(checkpoint_text(skill="deploy", pm_refs=[{"id": 7}]), "utf-8")
+    (folder / "build.checkpoint.json").write_text(
+        checkpoint_text(pm_refs=[SOURCE, CHILD, "odd"]), "utf-8"
+    )
+    (folder / "deploy.checkpoint.json").write_text(
+        checkpoint_text(skill="deploy", pm_refs=[{"id": 7}]), "utf-8"
+    )
     ran = run_verb(show, *words, cwd=project)
     assert [(each["skill"], each["id"]) for each in ran.outcome.data["tickets"]] == expected
     assert "private" not in ran.text + str(ran.outcome.data)

@@ -31,7 +31,9 @@ WRITER = (
 
 
 def start_writer(root: Path, *words: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen([sys.executable, "-c", WRITER, str(root), *words], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(root), *words], stdout=subprocess.PIPE, text=True
+    )
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -46,7 +48,9 @@ def names_in(folder: Path) -> list[str]:
 def test_only_what_changed_changes_in_the_file(build: Path, project: Path) -> None:
     before = build.read_text("utf-8")
     ran = run_verb(update, "build", "--phase=review", cwd=project)
-    expected = before.replace('"phase": "build-loop"', '"phase": "review"').replace("2026-03-02T09:30:00Z", NOON)
+    expected = before.replace('"phase": "build-loop"', '"phase": "review"').replace(
+        "2026-03-02T09:30:00Z", NOON
+    )
     assert build.read_text("utf-8") == expected
     assert ran.outcome.exit_code == 0
     assert ran.outcome.data["fields"] == ["phase"]
@@ -89,7 +93,11 @@ def test_a_missing_checkpoint_is_started_and_valid(project: Path) -> None:
     assert ran.outcome.exit_code == 0
     assert ran.outcome.data["created"]
     assert (value["skill"], value["project"], value["project_dir"]) == ("deploy", "repo", ".")
-    assert (value["protocol_version"], value["status"], value["phase"]) == ("1.0", "in_progress", "staging")
+    assert (value["protocol_version"], value["status"], value["phase"]) == (
+        "1.0",
+        "in_progress",
+        "staging",
+    )
     assert value["created_at"] == value["updated_at"] == NOON
     assert len(value["next_actions"]) == 1
 
@@ -133,10 +141,15 @@ def test_without_a_place_the_hint_is_init(tmp_path: Path) -> None:
         ("--blockers=none", "skill/wrong-type"),
         ("--skill=deploy", "skill/file-name"),
         ("--created_at=2026-13-45T00:00:00Z", "skill/timestamp"),
-        ('--progress_table+:json={"id": "plan", "label": "Again", "status": "complete"}', "skill/row-id-twice"),
+        (
+            '--progress_table+:json={"id": "plan", "label": "Again", "status": "complete"}',
+            "skill/row-id-twice",
+        ),
     ],
 )
-def test_a_new_error_is_refused_and_nothing_written(build: Path, project: Path, word: str, code: str) -> None:
+def test_a_new_error_is_refused_and_nothing_written(
+    build: Path, project: Path, word: str, code: str
+) -> None:
     before = build.read_bytes()
     ran = run_verb(update, "build", word, cwd=project)
     assert ran.codes == [code]
@@ -147,8 +160,13 @@ def test_a_new_error_is_refused_and_nothing_written(build: Path, project: Path, 
 
 
 def test_an_invalid_file_can_be_mended_step_by_step(build: Path, project: Path) -> None:
-    rows = [{"id": "a", "label": "A", "status": "complete"}, {"id": "a", "label": "B", "status": "complete"}]
-    build.write_text(checkpoint_text(status="done", progress_table=rows, updated_at="2026-13-45"), "utf-8")
+    rows = [
+        {"id": "a", "label": "A", "status": "complete"},
+        {"id": "a", "label": "B", "status": "complete"},
+    ]
+    build.write_text(
+        checkpoint_text(status="done", progress_table=rows, updated_at="2026-13-45"), "utf-8"
+    )
     ran = run_verb(update, "build", "--status=complete", cwd=project)
     assert ran.outcome.exit_code == 0
     assert ran.outcome.data["errors_left"] == 1
@@ -167,14 +185,18 @@ def test_a_file_that_is_not_json_is_refused_and_kept(build: Path, project: Path)
         assert build.read_text() == text
 
 
-def test_warnings_that_arise_are_told_and_those_that_were_there_are_not(build: Path, project: Path) -> None:
+def test_warnings_that_arise_are_told_and_those_that_were_there_are_not(
+    build: Path, project: Path
+) -> None:
     ran = run_verb(update, "build", "--project_dir=here", cwd=project)
     assert ran.codes == ["skill/relative-project-dir"]
     assert ran.outcome.exit_code == 0
     assert run_verb(update, "build", "--step=x", cwd=project).codes == []
 
 
-def test_the_version_becomes_1_1_only_when_a_field_of_1_1_is_written(build: Path, project: Path) -> None:
+def test_the_version_becomes_1_1_only_when_a_field_of_1_1_is_written(
+    build: Path, project: Path
+) -> None:
     run_verb(update, "build", "--step=x", cwd=project)
     assert read(build)["protocol_version"] == "1.0"
     run_verb(update, "build", "--cost.total_usd:json=1.50", cwd=project)
@@ -208,7 +230,9 @@ def test_a_skill_that_is_a_path_is_refused(project: Path, name: str) -> None:
         run_verb(update, name, "--step=x", cwd=project)
 
 
-def test_a_link_out_of_the_repository_is_neither_read_nor_written(build: Path, project: Path, tmp_path: Path) -> None:
+def test_a_link_out_of_the_repository_is_neither_read_nor_written(
+    build: Path, project: Path, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside.json"
     outside.write_text(checkpoint_text(), "utf-8")
     build.unlink()
@@ -219,7 +243,9 @@ def test_a_link_out_of_the_repository_is_neither_read_nor_written(build: Path, p
     assert build.is_symlink()
 
 
-@pytest.mark.parametrize(("name", "target"), [("build", "../state.json"), ("alias", "build.checkpoint.json")])
+@pytest.mark.parametrize(
+    ("name", "target"), [("build", "../state.json"), ("alias", "build.checkpoint.json")]
+)
 def test_a_link_within_the_repository_is_not_written_through(
     build: Path, project: Path, name: str, target: str
 ) -> None:
@@ -253,14 +279,19 @@ def test_a_full_disk_leaves_the_checkpoint_as_it_was(build: Path, project: Path)
 @pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.deep)])
 def test_processes_at_once_all_leave_their_mark(build: Path, project: Path, count: int) -> None:
     writers = [
-        start_writer(project, *(f"--context_primer.key_decisions+=writer {n} mark {mark}" for mark in range(3)))
+        start_writer(
+            project,
+            *(f"--context_primer.key_decisions+=writer {n} mark {mark}" for mark in range(3)),
+        )
         for n in range(count)
     ]
     assert [writer.wait(timeout=120) for writer in writers] == [0] * count
     for writer in writers:
         writer.communicate()
     decisions = read(build)["context_primer"]["key_decisions"]
-    assert sorted(decisions[2:]) == sorted(f"writer {n} mark {mark}" for n in range(count) for mark in range(3))
+    assert sorted(decisions[2:]) == sorted(
+        f"writer {n} mark {mark}" for n in range(count) for mark in range(3)
+    )
     assert names_in(build.parent) == ["build.checkpoint.json"]
 
 
@@ -287,7 +318,9 @@ def test_a_kill_at_any_instant_leaves_a_readable_file_and_every_acknowledged_wri
     assert names_in(build.parent) == ["build.checkpoint.json"]
 
 
-def test_a_field_of_ones_own_is_written_where_it_is_asked_for_or_there_already(build: Path, project: Path) -> None:
+def test_a_field_of_ones_own_is_written_where_it_is_asked_for_or_there_already(
+    build: Path, project: Path
+) -> None:
     with pytest.raises(CheckpointError, match="unknown field"):
         run_verb(update, "build", "--mood=calm", cwd=project)
     run_verb(update, "build", "--new-field", "--mood=calm", "--stp=x", cwd=project)
@@ -296,7 +329,9 @@ def test_a_field_of_ones_own_is_written_where_it_is_asked_for_or_there_already(b
 
 
 def test_an_entry_that_no_edit_touched_is_not_called_removed(build: Path, project: Path) -> None:
-    build.write_text(checkpoint_text(skill_state={"notes": ["Keep"], "flags": [{"name": True}, {"id": None}]}))
+    build.write_text(
+        checkpoint_text(skill_state={"notes": ["Keep"], "flags": [{"name": True}, {"id": None}]})
+    )
     ran = run_verb(update, "build", "--step=sprint-3", cwd=project)
     assert (ran.outcome.data["written"], ran.outcome.data["removed"]) == (True, {})
     ran = run_verb(update, "build", "--skill_state.notes-=Keep", cwd=project)
@@ -337,7 +372,9 @@ def test_two_names_that_differ_in_capital_letters_are_refused(build: Path, proje
     assert names_in(build.parent) == ["build.checkpoint.json"]
 
 
-def test_what_is_not_in_git_is_added_by_the_printed_command_from_where_it_was_printed(repo: GitRepo) -> None:
+def test_what_is_not_in_git_is_added_by_the_printed_command_from_where_it_was_printed(
+    repo: GitRepo,
+) -> None:
     repo.write(".checkpoints/deploy.checkpoint.json", checkpoint_text(skill="deploy"))
     deep = repo.path / "a folder/deep"
     deep.mkdir(parents=True)
@@ -349,8 +386,12 @@ def test_what_is_not_in_git_is_added_by_the_printed_command_from_where_it_was_pr
     assert run_verb(update, "build", "--step=z", cwd=deep).outcome.data["git"] is None
 
 
-@pytest.mark.parametrize("words", [["--step", "s2", "build"], ["--step=s1", "--next", "Write the tests", "build"]])
-def test_a_value_before_the_name_is_not_taken_for_the_name(words: list[str], build: Path, project: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [["--step", "s2", "build"], ["--step=s1", "--next", "Write the tests", "build"]]
+)
+def test_a_value_before_the_name_is_not_taken_for_the_name(
+    words: list[str], build: Path, project: Path
+) -> None:
     before = build.read_bytes()
     ran = run_here("update", *words, cwd=project)
     assert (ran.returncode, "NAME comes before --" in ran.stderr) == (2, True)

@@ -1,4 +1,6 @@
-"""Writes as people type them, mostly slightly wrong: each is refused, or `checkpoint show` prints what was typed."""
+"""Writes as people type them, mostly slightly wrong: each is refused, or `checkpoint show` prints
+what was typed.
+"""
 
 import json
 import re
@@ -15,7 +17,9 @@ from tests.support.command import run_here
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
-WRITES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("writes.json").read_text("utf-8"))
+WRITES: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("writes.json").read_text("utf-8")
+)
 BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
 WRITTEN = checkpoint_text(blockers=[BLOCKER])
 LINE = re.compile(r"(checkpoint [a-z]+ build.*?)(?:;|, with no|, or =|$)")
@@ -36,10 +40,17 @@ def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str
     document = json.loads(ran.stdout)
     if "refused" in write:
         codes = [finding["code"] for finding in document.get("findings", [])]
-        assert (ran.returncode, codes[:1]) == ((2, []) if write["refused"] == "usage" else (1, [write["refused"]]))
-        hints = [document["error"]["hint"]] if "error" in document else [each["hint"] for each in document["findings"]]
+        assert (ran.returncode, codes[:1]) == (
+            (2, []) if write["refused"] == "usage" else (1, [write["refused"]])
+        )
+        hints = (
+            [document["error"]["hint"]]
+            if "error" in document
+            else [each["hint"] for each in document["findings"]]
+        )
         assert write.get("hint", "") in hints[0]
-        assert len({hint.partition(": checkpoint ")[2] for hint in hints}) == 1  # one line for all of it
+        # one line for all of it
+        assert len({hint.partition(": checkpoint ")[2] for hint in hints}) == 1
         assert build.read_bytes() == before
         follow(hints[0], project, " ".join(write["typed"]))
         return
@@ -52,37 +63,63 @@ def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str
 
 
 def follow(hint: str, project: Path, asked: str) -> None:
-    """What a hint says to type is written, and can be found; zebra is what goes in place of the dots."""
+    """What a hint says to type is written, and can be found; zebra is what goes in place of the
+    dots.
+    """
     line = LINE.search(hint)
     if line is None or "VALUE" in line[1]:
         return
     is_number = "cost" in line[1]
-    ran = run_here(*shlex.split(line[1].replace("...", "5" if is_number else "zebra"))[1:], cwd=project)
-    if (
-        line[1].startswith(("checkpoint drop", "checkpoint done")) or '_at="..."' in line[1]
-    ):  # no action has it, and nobody knows when
+    ran = run_here(
+        *shlex.split(line[1].replace("...", "5" if is_number else "zebra"))[1:], cwd=project
+    )
+    # no action has it, and nobody knows when
+    if line[1].startswith(("checkpoint drop", "checkpoint done")) or '_at="..."' in line[1]:
         assert "zebra" in ran.stdout or "done: " in ran.stdout
         return
     assert ran.returncode == 0, f"{line[1]}\n{ran.stdout}{ran.stderr}"
-    is_lost = "zebra" in asked and "zebra" in line[1] and "zebra" not in run_here("show", "build", cwd=project).stdout
+    is_lost = (
+        "zebra" in asked
+        and "zebra" in line[1]
+        and "zebra" not in run_here("show", "build", cwd=project).stdout
+    )
     assert not is_lost or is_number
 
 
 def test_a_kept_type_has_a_way_out(build: Path, project: Path) -> None:
-    build.write_text(checkpoint_text(skill_state={"tags": ["a"], "run": {"at": 1}, "on": True}), "utf-8")
+    build.write_text(
+        checkpoint_text(skill_state={"tags": ["a"], "run": {"at": 1}, "on": True}), "utf-8"
+    )
     before = build.read_bytes()
     for word in ("--skill_state.tags=zebra", "--skill_state.run=zebra"):
         assert run_here("update", "build", word, cwd=project).returncode == 2
         assert build.read_bytes() == before
     assert run_here("update", "build", "--skill_state.on=no", cwd=project).returncode == 0
     assert json.loads(build.read_text("utf-8"))["skill_state"]["on"] is False
-    assert Checkpoints(project).update("build", {"skill_state.run": ["zebra"]}).written.refused == []
-    assert run_here("update", "build", '--skill_state.tags:json="zebra"', cwd=project).returncode == 0
-    assert json.loads(build.read_text("utf-8"))["skill_state"] == {"tags": "zebra", "run": ["zebra"], "on": False}
+    assert (
+        Checkpoints(project).update("build", {"skill_state.run": ["zebra"]}).written.refused == []
+    )
+    assert (
+        run_here("update", "build", '--skill_state.tags:json="zebra"', cwd=project).returncode == 0
+    )
+    assert json.loads(build.read_text("utf-8"))["skill_state"] == {
+        "tags": "zebra",
+        "run": ["zebra"],
+        "on": False,
+    }
 
 
-def test_what_was_understood_is_printed_unless_the_help_promises_the_name(build: Path, project: Path) -> None:
-    ran = run_here("update", "build", "--decision+=zebra", "--decisions+=yak", "--status=in-progress", cwd=project)
+def test_what_was_understood_is_printed_unless_the_help_promises_the_name(
+    build: Path, project: Path
+) -> None:
+    ran = run_here(
+        "update",
+        "build",
+        "--decision+=zebra",
+        "--decisions+=yak",
+        "--status=in-progress",
+        cwd=project,
+    )
     assert "--decisions is context_primer.key_decisions" in ran.stdout
     assert "--decision is" not in ran.stdout
     assert '"in-progress" is in_progress' in ran.stdout
@@ -92,11 +129,22 @@ def test_what_was_understood_is_printed_unless_the_help_promises_the_name(build:
 def test_the_api_gives_the_same_answers(build: Path, project: Path, write: dict[str, Any]) -> None:
     word = write["typed"][-1].removeprefix("--")
     path, equals, value = word.partition("=")
-    if not equals or not path.strip("+-. ") or len(write["typed"]) > 1 or not write["typed"][0].startswith("--"):
+    if (
+        not equals
+        or not path.strip("+-. ")
+        or len(write["typed"]) > 1
+        or not write["typed"][0].startswith("--")
+    ):
         return
     field, values = path.rstrip("+-"), {path.rstrip("+-"): [value]}
     arguments: dict[str, Any] = {"replace": {field: value}} if field == path else {}
-    arguments |= {"append": values} if path.endswith("+") else {"remove": values} if path.endswith("-") else {}
+    arguments |= (
+        {"append": values}
+        if path.endswith("+")
+        else {"remove": values}
+        if path.endswith("-")
+        else {}
+    )
     build.write_text(WRITTEN, "utf-8")
     before, seen = build.read_bytes(), None
     try:
@@ -107,15 +155,23 @@ def test_the_api_gives_the_same_answers(build: Path, project: Path, write: dict[
         assert write["refused"] == "usage"
     else:
         refused = result.written.refused
-        assert [found.code for found in refused[:1]] == ([write["refused"]] if "refused" in write else [])
+        assert [found.code for found in refused[:1]] == (
+            [write["refused"]] if "refused" in write else []
+        )
         understood = [[each.typed, each.meant] for each in result.understood]
         assert understood == write.get("understood", []) or result.written.refused
     assert ("refused" in write) == (build.read_bytes() == before)
 
 
 def test_a_name_that_the_file_has_already_needs_no_flag(build: Path, project: Path) -> None:
-    build.write_text(checkpoint_text(mood="calm", blockers=[{**BLOCKER, "severity": "high"}]), "utf-8")
-    for word in ("--mood=zebra", "--blockers[b1].severity=low", '--blockers:json=[{"id": "x", "description": "y"}]'):
+    build.write_text(
+        checkpoint_text(mood="calm", blockers=[{**BLOCKER, "severity": "high"}]), "utf-8"
+    )
+    for word in (
+        "--mood=zebra",
+        "--blockers[b1].severity=low",
+        '--blockers:json=[{"id": "x", "description": "y"}]',
+    ):
         assert run_here("update", "build", word, cwd=project).returncode == 0
     assert "zebra" in run_here("show", "build", cwd=project).stdout
     assert run_here("update", "build", "--mood-=", cwd=project).returncode == 0
@@ -129,17 +185,38 @@ def test_a_name_beside_nearly_the_same_is_written_and_reported(build: Path, proj
     arisen = Checkpoints(project).update("biuld", {"step": "x"}).written.arisen
     assert "biuld is new; build already exists" in [each.message for each in arisen]
     assert "already exists" not in run_here("update", "builds", "--step=zebra", cwd=project).stdout
-    ran = run_here("update", "build", "--skill_state.iteratoin=2", "--skill_state.streak=2", cwd=project)
+    ran = run_here(
+        "update", "build", "--skill_state.iteratoin=2", "--skill_state.streak=2", cwd=project
+    )
     assert "--skill_state.iteratoin is a new field beside skill_state.iteration" in ran.stdout
     assert ran.stdout.count(" is ") == 1
-    assert json.loads(build.read_text("utf-8"))["skill_state"] == {"iteration": 1, "iteratoin": "2", "streak": "2"}
+    assert json.loads(build.read_text("utf-8"))["skill_state"] == {
+        "iteration": 1,
+        "iteratoin": "2",
+        "streak": "2",
+    }
 
 
 NAMES = [
     "status", "step", "next_actions", "context_primer", "progress_table[plan].status", "blockers[b1].resolved", "cost",
     "cost.total_usd", "skill_state", "nonsense", "rows", "field", "next_actions.0.done_when", "a'b", "$[",
 ]  # fmt: skip
-VALUES = ["x", "", "almost", "5", "[1]", '{"a":1}', '{"id":"z"}', "a b", "it's", '"', "[", "1e999", "9" * 5_000, "\x1b"]
+VALUES = [
+    "x",
+    "",
+    "almost",
+    "5",
+    "[1]",
+    '{"a":1}',
+    '{"id":"z"}',
+    "a b",
+    "it's",
+    '"',
+    "[",
+    "1e999",
+    "9" * 5_000,
+    "\x1b",
+]
 WORD = st.tuples(
     st.sampled_from(["--", "--", "-", ""]),
     st.sampled_from(NAMES),
@@ -148,8 +225,12 @@ WORD = st.tuples(
 ).map("".join)
 
 
-@pytest.mark.parametrize("words", [["--status'=x"], ['--blockers+:json={"status\'": 1}'], ["--status'", "status=x"]])
-def test_a_name_with_a_quote_is_refused_with_a_line_that_a_shell_takes(project: Path, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [["--status'=x"], ['--blockers+:json={"status\'": 1}'], ["--status'", "status=x"]]
+)
+def test_a_name_with_a_quote_is_refused_with_a_line_that_a_shell_takes(
+    project: Path, words: list[str]
+) -> None:
     ran = run_here("update", "build", *words, cwd=project)
     assert ran.returncode in (1, 2), ran.stderr
 
@@ -158,7 +239,9 @@ def test_a_name_with_a_quote_is_refused_with_a_line_that_a_shell_takes(project: 
 @example(["--status'", "status=x"])
 @example(['--blockers:json=[{"descr\'": 1}]'])
 @given(st.lists(WORD, min_size=1, max_size=4))
-def test_whatever_is_typed_is_written_or_refused(build: Path, project: Path, words: list[str]) -> None:
+def test_whatever_is_typed_is_written_or_refused(
+    build: Path, project: Path, words: list[str]
+) -> None:
     before = checkpoint_text(blockers=[BLOCKER])
     build.write_text(before, "utf-8")
     ran = run_here("update", "build", *words, cwd=project)
