@@ -245,7 +245,7 @@ def test_a_lock_that_somebody_holds_stops_the_rollback_in_time(
         server.sql("UPDATE customer SET name = 'x'", shop)
         with pytest.raises(CheckpointError) as caught:
             roll_back(tmp_path, made.manifest.id)
-        assert "holds locks" in str(caught.value.hint)
+        assert "has locked these tables" in str(caught.value.hint)
     roll_back(tmp_path, made.manifest.id)
     assert server.sql("SELECT count(*) FROM customer WHERE name = 'x'", shop) == "0"
 
