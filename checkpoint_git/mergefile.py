@@ -112,6 +112,7 @@ def merge_files(request: Request) -> int:
         Exception
     ) as error:  # no JSON that we accept, or a fault of ours: neither may cost theirs
         return _merge_as_text(request, error)
+
     replace_file(request.ours, merged.data)
     for conflict in merged.conflicts:
         _report_conflict(request.path, conflict, merged.result)
@@ -120,6 +121,7 @@ def merge_files(request: Request) -> int:
 
         for line in tell_superseded(merged.context):
             _say(f"{request.path}: {line}")
+
     return CONFLICT if merged.conflicts else CLEAN
 
 
@@ -161,6 +163,7 @@ def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
             f"conflict in {path} at {conflict.where}: {say_question(conflict.note, quote_path(path))}"
         )
         return
+
     where = f" --where {quote_word(conflict.where)}" if conflict.where else ""
     command = f"checkpoint resolve {quote_path(path)}{where} --take ours"
     fields = [
@@ -170,6 +173,7 @@ def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
     if len(fields) == 1:
         _say(f"conflict in {path} at {fields[0]}; to decide (ours or theirs): {command}")
         return
+
     _say(f"conflict in {path} at {len(fields)} fields that are decided together:")
     for field in fields:
         _say(f"  {field}")
@@ -192,6 +196,7 @@ def _list_fields(conflict: "Choice", result: "Result") -> "list[tuple[str, Choic
             values = [None if side is None else value_of(side, 0) for side in (ours, theirs)]
             if values[0] != values[1]:
                 fields.append((place, field))
+
     return fields or [(conflict.where, conflict)]
 
 
@@ -206,6 +211,7 @@ def _merge_as_text(request: Request, error: BaseException) -> int:
     if code >= 128:
         _keep_theirs(request)
         return CONFLICT
+
     if code == 0:
         return _check_clean(request, faults)
     _say(f"conflict in {request.path}; to decide: checkpoint resolve {quote_path(request.path)}")
@@ -231,6 +237,7 @@ def _run_merge_file(request: Request) -> int:
             system.replace(temporary, request.ours)
     finally:
         remove_quietly(temporary)
+
     return code
 
 

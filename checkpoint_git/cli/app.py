@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
         # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as two
         # letters
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
+
     code = _run_and_report([*first, *sys.argv[1:]], program, is_by_path=is_by_path)
     if is_by_path and code in (FINDINGS, COULD_NOT_RUN, BUG):
         code += BY_PATH
@@ -70,6 +71,7 @@ def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # closed, or the reader is gone
             stream.flush()
+
     os._exit(code)  # which saves the teardown of all modules
 
 
@@ -96,6 +98,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
             raise UsageError(f'"{shown}" is not a command but a checkpoint', line)
         lists = command(*program.split(), "--help", more=" lists the commands")
         raise UsageError(f'"{shown}" is not a command', join_hints(meant, lists))
+
     verb = SHORT_VERBS.get(verb, verb)
     if program == _DOCTOR:
         return Request(program, verb, words[1:])
@@ -152,11 +155,13 @@ def _run(words: list[str], program: str) -> int:
     elif answer:
         _write(_stream("stdout"), answer)
         return CLEAN
+
     request = find_request(words, program)
     if not IS_POSIX and request.verb.partition(" ")[0] in POSIX_ONLY:
         raise CheckpointError(
             f"`checkpoint {request.verb}` does not run on Windows yet", "run it in WSL"
         )
+
     module = load_verb(request.verb)
     args = parser.parse(
         request, module, parser.list_formats(request.verb, module, tuple(render.FORMATS))
@@ -172,10 +177,12 @@ def _run(words: list[str], program: str) -> int:
         from checkpoint_git.core.untrusted_text import hide_in_findings
 
         outcome = hide_in_findings(outcome)
+
     if outcome.findings and request.verb not in WITH_FINDINGS:  # those do it themselves
         from checkpoint_git.protocols.typed_hints import type_hints
 
         outcome = outcome._replace(findings=type_hints(outcome.findings, invocation.cwd))
+
     if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
         _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(
@@ -226,6 +233,7 @@ def _print_answer(answer: Answer) -> int:
         raise CheckpointError(
             message, "the command itself succeeded: check before you run it again"
         ) from None
+
     if answer.warning:
         _write(_stream("stderr"), f"{escape_controls(answer.warning)}\n")
     return answer.code
@@ -290,6 +298,7 @@ def _report_error(
         with suppress(CheckpointError):  # stdout takes nothing
             return _print_answer(answer)
         return _print_error(error, answer.code)
+
     if not _wants_json(words):
         return _print_error(error, code)
     from checkpoint_git.cli.render import json
@@ -301,6 +310,7 @@ def _report_error(
         )
     except OSError:
         _silence_stdout()
+
     return code
 
 
@@ -337,6 +347,7 @@ def _write_log(words: list[str], error: Exception) -> str | None:
             stream.write(text.encode("utf-8", "backslashreplace"))
     except OSError:
         return None
+
     return path
 
 
@@ -352,9 +363,11 @@ def _answer_without_verb(words: list[str], program: str) -> str:
             if wanted
             else help_text.overview(program, "--all" in words)
         )
+
     for word in words:
         if word in ("-h", "--help"):
             return help_text.overview(program, "--all" in words)
         if word in ("-V", "-v", "--version"):
             return f"checkpoint {__version__}\n"
+
     return ""

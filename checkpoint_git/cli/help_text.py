@@ -74,6 +74,7 @@ def read_pages(verb: str) -> list[Page]:
         first = pages[0].head.split()[0]
         listed = f"{rows}\n`checkpoint {verb} {first} --help` shows the options of {first}, with examples."
         own = own._replace(summary=f"{summary}\n\n{listed}{gap}{rest}")
+
     return [own, *pages]
 
 

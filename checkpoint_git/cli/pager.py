@@ -31,6 +31,7 @@ def show_paged(text: str, height: int, invocation: Invocation) -> Sequence[str]:
             _feed(process, encode_text(text, invocation.stdout.encoding))
     except OSError:  # there is no shell
         return [text]
+
     return [text] if process.returncode == _NOT_FOUND else []
 
 

@@ -22,9 +22,8 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.version import __version__
 
-vars(argparse)["_"] = (
-    str  # else it imports locale, to look for translations that Python does not have
-)
+# else it imports locale, to look for translations that Python does not have
+vars(argparse)["_"] = str
 
 
 class UsageError(CheckpointError):
@@ -125,6 +124,7 @@ class _Parser(argparse.ArgumentParser):
             if action.choices and not action.metavar and action.help != argparse.SUPPRESS:
                 action.help = f"{action.help}; one of {', '.join(action.choices)}"
                 action.metavar = action.dest.upper()
+
         head = (
             f"{self.prog} {read_page(self.request.verb, self.sub_verb).head}"
             if self.sub_verb
@@ -156,6 +156,7 @@ class _Parser(argparse.ArgumentParser):
                 "if it is part of a text", *self.prog.split(), *words[:at], "--", *words[at:]
             )
             hint = join_hints(hint, line) if meant else line
+
         raise UsageError(escape_controls(message), join_hints(hint, self._show_help()))
 
     def _show_help(self) -> Hint:
@@ -197,6 +198,7 @@ class _Parser(argparse.ArgumentParser):
             elif not word.startswith("-"):
                 self.sub_verb = word if word in verbs else ""
                 break
+
         self.typed = f"{self.prog} {self.sub_verb}".rstrip()
         needs = getattr(module, "NEEDS", {}).get(self.sub_verb, ())
         for action in self._actions:
@@ -232,6 +234,7 @@ class _Parser(argparse.ArgumentParser):
             or {"-h", "--help", "-V", "--version"}.intersection(words)
         ):
             return words
+
         if operands and find_near(operands[0].casefold(), [known[0].casefold()]):
             return words
         return [known[0], *words]
@@ -248,6 +251,7 @@ class _Parser(argparse.ArgumentParser):
                 next(remaining, "")
             elif not word.startswith("-"):
                 operands.append(word)
+
         return operands
 
     def takes_text(self) -> bool:
@@ -363,6 +367,7 @@ def _parse_words(parser: _Parser, words: list[str], sentences: Sequence[str]) ->
         rest = [
             word for option, word in pairs if option[2:] in sentences and not word.startswith("-")
         ]
+
     if not rest:
         return args
     if any(word.startswith("-") for word in rest):

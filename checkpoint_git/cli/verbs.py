@@ -79,6 +79,7 @@ def _list_verbs() -> dict[str, Verb]:
     for package, verbs in groups:
         for verb, (module, summary, topic) in verbs.items():
             found[verb] = Verb(f"{package}.{module}", summary, topic)
+
     return found
 
 

@@ -28,12 +28,14 @@ def read_instant(text: object) -> "tuple[int, str] | None":
         or not _has_separators(text)
     ):
         return None
+
     fraction, offset = "", text[19:]
     if text[19] == ".":
         offset = text[20:].lstrip("0123456789")
         fraction = text[20 : len(text) - len(offset)]
         if not fraction:
             return None
+
     digits = text[:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
     if not digits.isdigit() or not _is_offset(offset):
         return None
@@ -46,6 +48,7 @@ def read_instant(text: object) -> "tuple[int, str] | None":
         moment = datetime.fromisoformat(f"{text[:17]}{seconds}{offset.upper()}")
     except ValueError:  # it is not on the calendar
         return None
+
     return _count_seconds(moment) + is_leap, fraction.rstrip("0")
 
 
@@ -102,10 +105,12 @@ def is_plain_instant(text: str) -> bool:
         or text[13] != ":"
     ):
         return False
+
     try:
         datetime.fromisoformat(text)
     except ValueError:  # a leap second too
         return text[16] == ":" and read_instant(text) is not None
+
     return text[16] == ":" and text[11:13] != "24"  # Python 3.14 reads that as the next day
 
 

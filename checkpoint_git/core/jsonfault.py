@@ -73,6 +73,7 @@ def _read_scalar(text: str, at: int) -> int:
         raise Fault(
             "json/not-a-number", f"{word.group()} is not JSON", at, "write null or a number"
         )
+
     number = _NUMBER.match(text, at)
     if number:
         return number.end()
@@ -121,11 +122,13 @@ def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
     if text[at] != '"':
         message = f"expected a key in double quotes, found {_quoted(text, at)}"
         raise _syntax(message, at, _HINTS.get(text[at], ""))
+
     end = _read_string(text, at)
     key = json.loads(text[at:end])
     if key in seen:
         message = f"the key {_quoted(key, 0) if key else repr('')} appears twice in one object"
         raise Fault("json/duplicate-key", message, at, "remove the wrong one")
+
     seen.add(key)
     at = _skip(text, end)
     if text[at : at + 1] != ":":

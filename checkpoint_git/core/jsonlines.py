@@ -51,9 +51,11 @@ def _read_record(text: str, start: int, end: int) -> "Any":
         raise JsonTextError(
             error.code, error.message, text, start + error.offset, error.hint
         ) from None
+
     if type(value) not in CONTAINERS:
         message = "a line of JSON Lines is an object or a list"
         raise JsonTextError("json/syntax", message, text, start)
+
     return value
 
 

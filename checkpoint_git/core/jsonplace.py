@@ -18,6 +18,7 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
         branch = wanted
         for key in split_pointer(where):
             branch = branch.setdefault(key, {})
+
     start = skip_space(text, int(text.startswith(BYTE_ORDER_MARK)))
     starts: dict[tuple[str, ...], int] = {(): start}
     if wanted:
@@ -35,6 +36,7 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
         begins = text.rfind("\n", last, offset) + 1 or begins
         found[offset] = line, offset - begins + 1
         last = offset
+
     return [found[offset] for offset in offsets]
 
 
@@ -63,4 +65,5 @@ def _find_starts(
             starts[*path, key] = begins
         at = skip_space(text, _find_starts(text, at, wanted.get(key, {}), (*path, key), starts))
         at, number = skip_space(text, at + 1) if text[at] == "," else at, number + 1
+
     return at + 1

@@ -26,9 +26,8 @@ CONTAINERS = (dict, list)
 LAZY_BELOW = 65_536  # characters
 _SPACE = " \t\n\r"
 _MARKERS = ("<<<<<<<", ">>>>>>>")
-_LONGEST_INTEGER = (
-    4_000  # digits: int() refuses a text of more than 4,300 (sys.get_int_max_str_digits)
-)
+# digits: int() refuses a text of more than 4,300 (sys.get_int_max_str_digits)
+_LONGEST_INTEGER = 4_000
 
 
 class JsonTextError(Exception):
@@ -153,6 +152,7 @@ def decode(data: bytes) -> str:
         raise JsonTextError(
             "json/too-large", f"the file has {len(data)} bytes; the limit is {limit} MB"
         )
+
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -221,6 +221,7 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
         message = "the file has conflict markers: a merge was not finished here"
         hint = "edit the file: keep what both sides wrote, delete the marker lines, then git add it"
         return JsonTextError("json/conflict-markers", message, text, marker, hint)
+
     from checkpoint_git.core.jsonfault import find_fault
 
     fault = find_fault(text, _first(text), MAX_DEPTH)
@@ -242,6 +243,7 @@ def refuse_depth(text: str, value: "Any") -> None:
     while at >= 0 and containers <= MAX_DEPTH:
         containers += 1
         at = text.find("[", at + 1)
+
     if containers <= MAX_DEPTH:
         return
     level = [value] if type(value) in CONTAINERS else []
@@ -252,6 +254,7 @@ def refuse_depth(text: str, value: "Any") -> None:
             for child in (item.values() if type(item) is dict else item)
             if type(child) in CONTAINERS
         ]
+
     if level:
         raise _too_deep(text, 0)
 
@@ -297,6 +300,7 @@ def _read_object(text: str, at: int, value: "dict[str, Any]", lazy: bool) -> "tu
         while text[at] in _SPACE:
             at += 1
         at += 1
+
     return members, at
 
 

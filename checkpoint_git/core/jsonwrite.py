@@ -35,6 +35,7 @@ class Style:
         if first.key_start < first.start:
             colon = text[read_string(text, first.key_start)[1] : first.start]
             self.colon = self.colon if "\n" in colon else colon
+
         if "\n" in gap:
             self.unit = gap[gap.rfind("\n") + 1 :]
         elif len(children) > 1:
@@ -71,6 +72,7 @@ class Frame:
             or self.neighbours.get(id(right)) != number + 1
         ):
             return self.gap
+
         return left.text[left.end : right.key_start]
 
 
@@ -100,6 +102,7 @@ class Writer:
         if like is not None and "\n" not in like.source:
             edge = like.text[like.start + 1 : like.children[0].key_start] if like.children else ""
             return Frame(edge, self.style.comma, edge, None)
+
         eol = self.style.eol
         inner = lead + self.style.unit
         return Frame(eol + inner, "," + eol + inner, eol + lead, inner)
@@ -116,6 +119,7 @@ class Writer:
             gap = self.style.comma
         else:
             gap = "," + first_gap
+
         return Frame(first_gap, gap, last_gap, inner)
 
     def lead_of_member(self, frame: Frame, source: "Node | None") -> str:
@@ -152,6 +156,7 @@ class Writer:
                 for key, child in zip(node.value, node.children, strict=True)
             ]
             return self._expanded(node.value, keys, node.children, lead)
+
         return self._expanded(node.value, None, node.children, lead)
 
     def value_text(self, value: "Any", lead: str) -> str:
@@ -164,6 +169,7 @@ class Writer:
         if kind is dict:
             keys = [_quote(key) + self.style.colon for key in value]
             return self._expanded(value, keys, list(value.values()), lead)
+
         if kind is list:
             return self._expanded(value, None, value, lead)
         return scalar_text(value)
@@ -253,9 +259,11 @@ def _rewrite_value(writer: Writer, node: "Node | None", value: "Any", lead: str)
     if type(members) is dict and type(value) is dict:
         rows = [(key, members.get(key), child) for key, child in value.items()]
         return _rewrite_container(writer, node, rows, lead)
+
     if type(members) is list and type(value) is list:
         items = [(None, member, item) for member, item in _match_items(members, value)]
         return _rewrite_container(writer, node, items, lead)
+
     return writer.value_text(value, lead)
 
 
@@ -279,6 +287,7 @@ def _rewrite_container(
             text = on_one_line(text)
         pieces.append(text)
         previous = member
+
     return "".join([*pieces, frame.last_gap, closing])
 
 
@@ -314,6 +323,7 @@ def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node
             if member is not None:
                 rest = rest[rest.index(member) + 1 :]
             continued.append(member)
+
     return list(
         zip([*members[:head], *continued, *members[len(members) - tail :]], values, strict=True)
     )

@@ -27,6 +27,7 @@ def list_leaves(value: "Any", first: "Sequence[str]" = ()) -> "list[str]":
         lines = [line for key, member in value.items() for line in _leaves(key, member)]
     else:
         lines = list(_leaves("", value))
+
     return [escape_controls(line) for line in lines]
 
 

@@ -42,6 +42,7 @@ def find_block(data: bytes) -> Block | None:
     if len(begins) != 1 or len(ends) != 1 or begins[0].end() > ends[0].start():
         hint = "one '# >>> checkpoint-git >>>' belongs above it, one '# <<< checkpoint-git <<<' below; or delete both"
         raise CheckpointError("the lines that mark checkpoint-git's block are damaged", hint)
+
     begin, end = begins[0], ends[0]
     written = (begin[1] or b"").decode().split(", ")
     body = data[begin.end() : end.start()].replace(b"\r\n", b"\n")
@@ -85,6 +86,7 @@ def put_block(
             + _render(data, body, block.notes, indent, comment)
             + data[block.end :]
         )
+
     at = len(data) if at is None else at
     if at == 0 or data[at - 1 : at] == b"\n":
         return data[:at] + _render(data, body, notes, indent, comment) + data[at:]

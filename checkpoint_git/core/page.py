@@ -10,9 +10,8 @@ from checkpoint_git.core.redact import redact
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 MAX_TEXT = 4_000  # letters of one text
-_LOOKED_AT = (
-    2_000  # letters beyond them that are looked at, so that no secret is cut in two and missed
-)
+# letters beyond them that are looked at, so that no secret is cut in two and missed
+_LOOKED_AT = 2_000
 _LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:[/?#][!-~]*)?")
 
 Tone = Literal["", "good", "warn", "bad", "info", "dim"]

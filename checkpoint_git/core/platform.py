@@ -90,12 +90,14 @@ def has_ended(process: str) -> bool:
     if os.name == "nt":
         # there os.kill(number, 0) is Ctrl-C for a whole console
         return _has_ended_on_windows(int(process))
+
     try:
         os.kill(int(process), 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):  # somebody else's process
         pass
+
     return False
 
 

@@ -133,6 +133,7 @@ def unqualify(reference: str, own: frozenset[str], *, any_owner: bool = False) -
             f"/{named.rpartition('/')[2]}",
             frozenset(f"/{one.rpartition('/')[2]}" for one in own),
         )
+
     # a remote may be reached below another folder, or by a name without its owner
     is_own = any(f"/{one}".endswith(named) or named.endswith(f"/{one.lstrip('/')}") for one in own)
     return reference[at:] if named and (not own or is_own) else reference

@@ -91,6 +91,7 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
                     error.message,
                 )
             )
+
     return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
 
 
@@ -103,6 +104,7 @@ def _make_validator(schema: Schema) -> Any:
 
         site.main()
         from jsonschema import Draft202012Validator, ValidationError, validators
+
     from referencing import Registry
 
     def find_in_items(

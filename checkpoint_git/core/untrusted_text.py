@@ -49,6 +49,7 @@ def clean(text: str, limit: int) -> str:
             if not _is_shown(letter)
         }
         text = text.translate(hidden)
+
     # only now: a letter that nobody sees may have been within a token
     text = str(hide_secrets(text, text))
     text = " ".join(text.split()).replace(">>>", "\u203a\u203a\u203a")

@@ -86,6 +86,7 @@ class _Reader:
         if type(patterns) is dict and len(found["patternProperties"]) < len(patterns):
             found.pop("additionalProperties", None)  # some names belong to a pattern
             found.pop("unevaluatedProperties", None)
+
         return found, is_whole
 
     def _read_keyword(self, key: str, value: "Any") -> "tuple[Any, bool]":
@@ -96,12 +97,14 @@ class _Reader:
         if key in _ONE:
             # of an older draft, which has a list there
             return self.read(value) if type(value) in (dict, bool) else (True, False)
+
         if key in _LISTS and type(value) is list:
             return self._read_list(value)
         if key in _MAPS and type(value) is dict:
             names = [name for name in value if key != "patternProperties" or _is_prefix(name)]
             parts, is_read = self._read_list([value[name] for name in names])
             return dict(zip(names, parts, strict=True)), is_read and len(names) == len(value)
+
         return value, True
 
     def _read_list(self, schemas: "list[Any]") -> "tuple[list[Any], bool]":

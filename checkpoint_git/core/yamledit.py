@@ -31,14 +31,17 @@ def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str
     for path, value in changes.items():
         wanted = _put(wanted, path, value)
         text = _set(text, path, value)
+
     try:
         is_right = load(text) == wanted
     except YamlTextError:
         is_right = False
+
     if not is_right:
         raise CheckpointError(
             "the document cannot be changed safely: its form is unusual", "change it by hand"
         )
+
     return text
 
 
@@ -70,6 +73,7 @@ def _set(text: str, path: Path, value: Value) -> str:
     if span is None:
         lead = "" if not text or text.endswith("\n") else "\n"
         return f"{text}{lead}{_block(rest, value, 0)}"
+
     if not rest:
         return _replace(text, above, span, value)
     if span.kind == "scalar" or (
@@ -79,10 +83,12 @@ def _set(text: str, path: Path, value: Value) -> str:
         if old not in ("", "null", "~") and not span.is_flow:
             raise _cannot_change(above, "is a text in the document, not a group")
         return _put_text(text, span, old, _flow(rest, value))
+
     if span.is_flow:
         return (
             f"{text[: span.end - 1].rstrip()}, {_flow_members(rest, value)}{text[span.end - 1 :]}"
         )
+
     at = _line_after(text, span.end)
     lead = "" if text[at - 1 : at] == "\n" else "\n"
     return f"{text[:at]}{lead}{_block(rest, value, span.column)}{text[at:]}"
@@ -125,12 +131,14 @@ def _replace_items(text: str, path: Path, value: list[str]) -> str:
             break
         last = spans[_pointer([*path, items - 1])]
         text = text[: text.rfind("\n", 0, last.start) + 1] + text[_line_after(text, last.end) :]
+
     for at, item in enumerate(value[:items]):
         span = find_spans(text)[_pointer([*path, at])]
         if span.kind != "scalar":
             raise _cannot_change(path, "contains more than texts")
         if load(text[span.start : span.end].strip() or '""') != item:
             text = _replace(text, [*path, at], span, item)
+
     for at, item in enumerate(value[items:], items):
         text = _set(text, [*path, at], item)
     return text
@@ -170,6 +178,7 @@ def _inline(value: Value, old: str = "", *, in_flow: bool = False) -> str:
         and not in_flow
     ):
         return value
+
     return (
         json.dumps(value, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")
     )

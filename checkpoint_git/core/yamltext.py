@@ -50,12 +50,14 @@ def decode(data: bytes) -> str:
         raise YamlTextError(
             "yaml/syntax", "it contains a NUL byte", data.count(b"\n", 0, data.index(b"\0")) + 1
         )
+
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise YamlTextError(
             "yaml/not-utf8", "it is not UTF-8 text", data.count(b"\n", 0, error.start) + 1
         ) from None
+
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
@@ -183,6 +185,7 @@ def _build_node(
             else:
                 value.append(item)
         end = _end_of(child) if is_flow else end
+
     if spans is not None:
         spans[where] = Span(event.start_mark.index, end, event.start_mark.column, kind, is_flow, at)
     return value, end

@@ -143,6 +143,7 @@ def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
 
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
             raise
+
     # a file system without hard links: the name is claimed first, so a kill may leave a part under
     # a name of its own
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOSE_ON_EXEC, mode))

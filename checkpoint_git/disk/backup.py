@@ -33,6 +33,7 @@ def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
         path = os.path.join(folder, *name.split("/"))
         atomic.make_folder(os.path.dirname(path))
         atomic.create_file(path, data, 0o600)
+
     return folder
 
 

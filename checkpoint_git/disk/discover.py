@@ -52,6 +52,7 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
             place = Place(folder, path, *(repository or (None, None)))
             check_way(place.directory, place.top)
             return place
+
     is_sparse = repository is not None and os.path.isfile(
         os.path.join(repository[1], "info", "sparse-checkout")
     )
@@ -61,6 +62,7 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
     if is_sparse:
         add = ("git", "sparse-checkout", "add", _DIRECTORY)
         hint = join_hints(advise("is it excluded from this sparse checkout", *add), hint)
+
     message = f"no {directory} folder found (searched from {start} {'up to the repository root' if top else 'upward'})"
     raise MissingPlaceError(message, hint)
 
@@ -96,6 +98,7 @@ def find_repository(start: str) -> tuple[str, str] | None:
                                 f"{escape_controls(path)} is a symbolic link", "remove that link"
                             )
             return top, git_dir
+
     return None
 
 
@@ -136,6 +139,7 @@ def find_siblings(place: Place) -> list[tuple[str, Place]]:
                         other,
                     )
                 )
+
     return found
 
 
@@ -167,6 +171,7 @@ def path_below(root: str, path: str) -> str | None:
         )
         if not root:
             return None
+
     return path[len(root.rstrip("/")) + 1 :]
 
 
@@ -200,6 +205,7 @@ def check_way(path: str, top: str) -> None:
         raise CheckpointError(
             f"{escape_controls(path)} is git's own", "nothing else is kept there: name another path"
         )
+
     if link := find_link(path, top):
         message = f"{escape_controls(os.path.join(top, link))} is a symbolic link, and writing would follow it"
         raise CheckpointError(

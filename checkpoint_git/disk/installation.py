@@ -48,6 +48,7 @@ def find_missing(error: ImportError, words: Sequence[str] = ()) -> CheckpointErr
         hint = command(sys.executable, "-m", "pip", "install", package)
     else:
         hint = command("uv", "pip", "install", "--python", sys.executable, package)
+
     return CheckpointError(f"the Python package {package} is not installed", hint)
 
 
@@ -106,6 +107,7 @@ def find_pinned_source() -> str:
         origin = json.loads(read_own(os.path.join(folder, "METADATA"), "direct_url.json"))
     except OSError:
         return f"{_NAME}=={__version__}"
+
     commit = origin.get("vcs_info", {}).get("commit_id", "")
     is_plain = re.fullmatch(r"https://[\w.:/~-]+", origin["url"]) and re.fullmatch(
         "[0-9a-f]{40,64}", commit
@@ -129,6 +131,7 @@ def find_source() -> str:
         origin = json.loads(read_own(os.path.join(beside, "METADATA"), "direct_url.json"))
     except OSError:
         return _NAME
+
     return f"git+{origin['url']}" if "vcs_info" in origin else str(origin["url"])
 
 

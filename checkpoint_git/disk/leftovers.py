@@ -4,9 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-FOLDER = (
-    "checkpoint"  # in a git directory; what else is in it is state: backups, undo, sessions, notes
-)
+# in a git directory; what else is in it is state: backups, undo, sessions, notes
+FOLDER = "checkpoint"
 
 # All were caches, so nothing is lost with them.
 FILES = (
@@ -47,6 +46,7 @@ def find_leftovers(git_dirs: Sequence[str]) -> list[Leftover]:
 
         for name in FOLDERS:
             found += _find_files(git_dir, f"{FOLDER}/{name}")
+
     return found
 
 

@@ -139,6 +139,7 @@ def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable
     if waiting.is_alive() and timeout > _PATIENCE:
         on_wait()
         waiting.join(timeout - _PATIENCE)
+
     if waiting.is_alive() or not _lock(descriptor, path):
         hint = "wait for it, or end it; a killed process keeps no lock"
         raise CheckpointError(f"another process has held {path} for {timeout:g} seconds", hint)
@@ -166,6 +167,7 @@ def _keeps_others_out(path: str) -> bool:
         again = os.open(path, _OPEN)
     except OSError as error:
         raise _say_not_opened(path, error) from None
+
     try:
         return platform.flock(again, wait=False) is False
     except OSError:

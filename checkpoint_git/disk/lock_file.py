@@ -92,6 +92,7 @@ def _clear(path: str) -> None:
         os.rename(path, aside)
     except OSError:
         return
+
     if _is_abandoned(aside):
         os.unlink(aside)
     else:

@@ -31,6 +31,7 @@ def read_session_process(session: str) -> str:
             ),
             "",
         )
+
     return ""
 
 
@@ -76,6 +77,7 @@ def read_own_commands() -> list[Command]:
         ).stdout
     except OSError:
         return []
+
     rows = [line.split() for line in printed.splitlines()]
     return [Command(int(row[0]), row[1:], {}) for row in rows if row and row[0].isdecimal()]
 
@@ -112,6 +114,7 @@ def is_program_running(program: str, folders: Iterable[str]) -> bool:
         places = [command.folder, command.env.get("GIT_DIR", ""), *command.words]
         if not command.folder or any(folder in place for folder in folders for place in places):
             return True
+
     return False
 
 
@@ -150,4 +153,5 @@ def _read(number: str) -> tuple[str, str]:
             ).stdout
             state, parent, start = printed.strip().split(maxsplit=2)
         return (f"{number} {start}", parent) if state[0] not in "XZ" else ("", "")  # it has ended
+
     return "", ""

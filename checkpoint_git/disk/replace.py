@@ -57,6 +57,7 @@ def write_temporary(
     except BaseException:
         remove_quietly(temporary)
         raise
+
     return temporary
 
 

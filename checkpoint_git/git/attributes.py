@@ -16,9 +16,8 @@ DRIVER = "checkpoint"
 OTHER_DRIVER = "opchain-checkpoint"
 FILE = ".gitattributes"
 
-SCHEMA = (
-    "checkpoint-schema"  # the attribute with the schema that a team agreed on; git does not read it
-)
+# the attribute with the schema that a team agreed on; git does not read it
+SCHEMA = "checkpoint-schema"
 
 _LINE = re.compile(rf'("[^"]+"|[^\s"#]\S*) merge=({DRIVER}(?:-json-[0-9a-f]+)?(?: {SCHEMA}=\S+)?)')
 _ADOPTED = b"# checkpoint-git adopted: "
@@ -150,4 +149,5 @@ def read_shared_merge_attributes(
         return read_attribute(
             "merge", top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False
         )
+
     return {}

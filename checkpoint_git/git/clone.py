@@ -91,6 +91,7 @@ def find_claims(
             found = {
                 (one.name, one.holder): one for one in read_claims(work_tree, env) if now < one.ends
             }
+
     return list(found.values())
 
 
@@ -194,12 +195,14 @@ def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) 
         )
     except CheckpointError:  # without git nobody merges; what needs git says so
         return
+
     if not driver_command:
         message = (
             "this clone is not set up: git merges checkpoints as text, and no hook checks them"
         )
         yield Gap("install/missing", message, command("checkpoint", "init"))
         return
+
     from checkpoint_git.git.driver_settings import read_driver_command
 
     installed = read_driver_command(driver_command)

@@ -14,20 +14,17 @@ DRIVER = "merge.checkpoint.driver"
 RECURSIVE = "merge.checkpoint.recursive"
 BASE_DRIVER = "merge.checkpoint-base.driver"
 MERGETOOL = "mergetool.checkpoint.cmd"
-MERGETOOL_TRUST = (
-    "mergetool.checkpoint.trustexitcode"  # as git prints it: a setting's name has no capitals
-)
+# as git prints it: a setting's name has no capitals
+MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
 COMMANDS = (DRIVER, BASE_DRIVER, MERGETOOL)
 HOOKS = "checkpoint.install.hooks"  # "none" after init --hooks none
-HOOK_SECTION = (
-    "hook.checkpoint-git-"  # and a hook's name: git 2.54 and later run what is configured there
-)
+# and a hook's name: git 2.54 and later run what is configured there
+HOOK_SECTION = "hook.checkpoint-git-"
 _OWN_NAME = "checkpoint-git:"
-JSON_DRIVER = (
-    "checkpoint-json-"  # with the digest of a schema: the driver of files that merge by it
-)
+# with the digest of a schema: the driver of files that merge by it
+JSON_DRIVER = "checkpoint-json-"
 
 # What `checkpoint merge-driver` exits with for a conflict. Not 3, which is a command's answer when
 # it fails.
@@ -79,6 +76,7 @@ def plan_settings(
             found[f"merge.{driver}.name"] = f"{_OWN_NAME} merges JSON by a schema"
             found[f"merge.{driver}.driver"] = driver_command(python, package, mine, base=is_base)
         found[f"merge.{name}.recursive"] = f"{name}-base"
+
     return found
 
 
@@ -140,6 +138,7 @@ def read_driver_command(command: str) -> Installed | None:
         words = shlex.split(start.replace("%%", "%")) if separator else []
     except ValueError:
         return None
+
     words = words[words.index("{") + 1 :] if "{" in words else words
     if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
         return None
@@ -161,6 +160,7 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
         )
         is_ours = read_driver_command(command) if command else name.startswith(_OWN_NAME)
         taken += [] if is_ours else [section]
+
     if not _is_own_mergetool(settings):
         taken.append("mergetool.checkpoint.")
     return tuple(taken)

@@ -58,4 +58,5 @@ def make_commits(repo: "Repo", ids: Iterable[str]) -> "list[Commit]":
             raise CheckpointError(
                 message, "give a row that was read from this repository"
             ) from error
+
     return commits

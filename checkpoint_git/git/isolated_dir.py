@@ -65,6 +65,7 @@ def open_sealed(
         raise CheckpointError(
             "the repository's path contains a line break", "move it to another folder"
         )
+
     object_format, objects, shallow, _ = lines
     found = run_git(["config", "-z", "--get-regexp", _KEPT_SETTINGS], cwd, env=env, check=False).out
     known = {

@@ -264,6 +264,7 @@ def find_commit(cwd: str, rev: str, env: Env = None) -> str:
         result = run_git(words, cwd, env=env, check=False)
         if result.code == 0:
             return result.out.decode().split()[-1]
+
     return ""
 
 
@@ -346,6 +347,7 @@ def diff_tree_pairs(
             pair = (old, new)
         if facts:
             changes[pair].append(parse_change(facts, fields))
+
     return changes
 
 

@@ -75,6 +75,7 @@ def _may_be_unmerged(index: bytes) -> bool:
                 at -= 1
                 if index[at - 2] & 0x30 and (index[at - 2] & 0xF) << 8 | index[at - 1] == end - at:
                     return True
+
     return False
 
 

@@ -73,6 +73,7 @@ def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[Stat
     if not parts:
         yield "there"
         return
+
     head, rest = parts[0], parts[1:]
     if head == "**":
         yield from _walk(folder, rest, budget)
@@ -82,6 +83,7 @@ def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[Stat
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
         return
+
     for entry in entries:
         if next(budget, None) is None:
             yield "there"
@@ -180,6 +182,7 @@ def read_fates(top: str, paths: Sequence[str], since: int = 0) -> dict[str, Fate
     for path, home in homes.items():  # another repository has their history
         if os.path.lexists(f"{top}/{home}/.git"):
             fates[path] = Fate("")
+
     paths = [path for path in paths if path not in homes]
     if not paths:
         return fates
@@ -201,6 +204,7 @@ def read_fates(top: str, paths: Sequence[str], since: int = 0) -> dict[str, Fate
         fates.update(dict.fromkeys(unknown, Fate("cut")))
     else:
         fates.update(_find_longer(top, unknown, env))
+
     return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
 
 
@@ -237,6 +241,7 @@ def _find_submodules(top: str, paths: Sequence[str], env: Mapping[str, str]) -> 
         for folder in folders_of(path):
             if folder in submodules:
                 homes[path] = folder
+
     return homes
 
 
@@ -283,6 +288,7 @@ def _read_uncommitted(
             continue
         new = f"{new}/" if path.endswith("/") else new
         fates[path] = Fate("renamed", new, "a rename that is not committed")
+
     return fates
 
 
@@ -312,4 +318,5 @@ def _read_removed(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]
         if not following:
             break
         names = following
+
     return fates

@@ -67,6 +67,7 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
             "git did not keep every file",
             join_hints("try again", command("git", "fsck", more=" looks at the repository")),
         )
+
     return ids
 
 
@@ -107,6 +108,7 @@ def write_commit(
         stage = [*NO_HOOKS, "update-index", "-z", "--index-info"]
         run_git(stage, work_tree, stdin=os.fsencode("".join(lines)), env=private)
         tree = _write(["write-tree", "--missing-ok"], work_tree, b"", private)
+
     behind = [word for parent in parents for word in ("-p", parent)]
     words, stdin = (
         ["commit-tree", "--no-gpg-sign", *behind, tree],

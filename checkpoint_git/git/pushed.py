@@ -48,6 +48,7 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
         return sort_out(work_tree, [])
+
     if not is_zero(push.remote_id) and has_commit(work_tree, push.remote_id):
         changed = _paths_of(diff_trees(work_tree, push.remote_id, commit, pathspecs()))
     elif run_git(
@@ -57,6 +58,7 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
         changed = read_commit_changes(work_tree, run_git(words, work_tree).out.decode().split())
     else:
         changed = None  # nothing is known of what the remote has: all files count
+
     return read_committed(work_tree, commit, changed)
 
 
@@ -74,6 +76,7 @@ def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) ->
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
         return []
+
     known = [f"--remotes={remote}"]
     if is_zero(push.remote_id):
         return read_new_losses(work_tree, commit, known, pattern)

@@ -187,6 +187,7 @@ def _read_moved_losses(
             losses[pair] = found
         if len(losses) == _MOST_NEW_REFS:
             break
+
     return losses
 
 

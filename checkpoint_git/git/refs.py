@@ -45,6 +45,7 @@ def _read_remotes(work_tree: str) -> list[tuple[str, str]]:
         out = b"".join(stream_git(words, work_tree, env=environment()))
     except CheckpointError:  # there is no such setting
         return []
+
     urls = (
         record.partition(b"\n")[2].decode("utf-8", "replace")
         for record in out.split(b"\0")
@@ -56,6 +57,7 @@ def _read_remotes(work_tree: str) -> list[tuple[str, str]]:
         # ssh has another port
         host = host if match.string.startswith("http") else host.partition(":")[0]
         found.append((host, match["path"].rstrip("/").removesuffix(".git")))
+
     return found
 
 
@@ -81,6 +83,7 @@ def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> De
                 data = blobs.read(f"{ref}:{file}")
                 name = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
                 return DefaultBranch(name, data if isinstance(data, bytes) else None)
+
     return None
 
 
@@ -107,6 +110,7 @@ def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
         found = run_git(["rev-parse", f"--disambiguate={start}"], work_tree, env=env, check=False)
         headers = read_headers(work_tree, found.out.decode().split(), env)
         commits = [header.id for header in headers if header.kind == "commit"]
+
     if len(commits) > 1:
         return Standing(head, ambiguous=True)
     names = [

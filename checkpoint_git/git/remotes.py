@@ -105,6 +105,7 @@ def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
     ):
         shown = escape_controls(shorten(name, 100))
         raise CheckpointError(f"'{shown}' cannot be a branch", "give its short name, such as topic")
+
     return f"{HEADS}{short}"
 
 
@@ -142,6 +143,7 @@ def fetch(
         if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > ends:
             break
         time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref
+
     if result.code == 0 or _MISSING.search(result.err):
         return result.code == 0
     raise _unreachable(remote, result)
@@ -171,11 +173,13 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
         if not _is_cut(cwd, ours, theirs, env):
             break
         _run([*_FETCH, *words], cwd, env, 0.0)
+
     if _is_cut(cwd, ours, theirs, env):
         message = (
             f"this clone is too shallow to find what {ours[:12]} and {theirs[:12]} have in common"
         )
         raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
+
     return read_base_ids(cwd, (ours, theirs), env)
 
 
@@ -232,6 +236,7 @@ def _read_refusal(row: bytes, errors: bytes) -> Reply | None:
         text = line.removeprefix(b"remote: ")
         if text != line and text.strip():
             reasons.append(text)
+
     return Reply("refused", _shown(b" / ".join(reasons)))
 
 
@@ -292,6 +297,7 @@ def run_bounded(
         finally:
             if trouble:
                 platform.end_group(process)
+
     return GitResult(
         _KILLED if trouble else process.wait(), bytes(out), bytes(err[:_MOST_SAID])
     ), trouble

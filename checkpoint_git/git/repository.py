@@ -47,11 +47,13 @@ def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
             raise git_error(words, answer, start)
         _refuse_other_git_dir(env, start, "")
         return None
+
     bare, inside, git_dir, common_dir = os.fsdecode(answer.out).removesuffix("\n").split("\n")
     _refuse_other_git_dir(env, start, git_dir)
     if inside == "true" and bare != "true":
         message = f"{escape_controls(git_dir)} is a git directory or the inside of one: no files are checked out here"
         raise CheckpointError(message, "run it in a clone or a work tree")
+
     top = git_dir if bare == "true" else _read_path([*words, "--show-toplevel"], start, own)
     return Repository(
         top,

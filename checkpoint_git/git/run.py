@@ -39,9 +39,8 @@ _COMPARING = frozenset(("status", "diff"))
 # In a partial clone git would fetch what these lack, with the transport that the configuration
 # names.
 _READING = frozenset(("cat-file", "diff", "diff-files", "diff-index", "diff-tree", "status"))
-LAZY_FETCH = (
-    "GIT_NO_LAZY_FETCH"  # "0" lets git fetch: it is in no configuration, so it is the user's word
-)
+# "0" lets git fetch: it is in no configuration, so it is the user's word
+LAZY_FETCH = "GIT_NO_LAZY_FETCH"
 _OFFLINE = {LAZY_FETCH: "1", "GIT_ALLOW_PROTOCOL": "none"}
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
 _SET_ASIDE = advise(
@@ -189,6 +188,7 @@ def _quieten(
             f"GIT_CONFIG_KEY_{at}": key,
             f"GIT_CONFIG_VALUE_{at}": "false" if key.endswith(".required") else "",
         }
+
     at = next(at for at, word in enumerate(words, 1) if word in _COMPARING)
     return [*words[:at], "--ignore-submodules=dirty", *words[at:]], {
         **env,
@@ -216,6 +216,7 @@ def stream_git(
     finally:
         for descriptor in (asking, writing, quiet):
             os.close(descriptor)
+
     try:
         with suppress(BrokenPipeError), open(feeding, "wb") as stream:
             stream.write(stdin)
@@ -224,6 +225,7 @@ def stream_git(
     finally:
         os.close(reading)  # git, if it still writes, ends with a broken pipe
         code = wait()
+
     if code:
         raise git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
 
@@ -305,6 +307,7 @@ def check_git_version(cwd: str, minimum: tuple[int, ...] = MINIMUM_VERSION) -> t
         raise CheckpointError(
             f"git {_version_text(version)} is too old", f"install git {needed} or newer"
         )
+
     return version
 
 

@@ -115,6 +115,7 @@ def read_losses(
         # moved away
         edited = {change.path for change in diff(work_tree, head, specs)}
         losses = [loss for loss in losses if loss.how == "removed" or loss.path in edited]
+
     return losses
 
 

@@ -24,9 +24,8 @@ _ENDING = ".lock"
 # Files of a git directory that git locks. What it locks in capital letters as well is a ref: HEAD,
 # ORIG_HEAD.
 _FILES = ("config", "config.worktree", "gc.pid", "index", "packed-refs", "shallow")
-_NEW_REFS = (
-    "packed-refs.new"  # what git writes under the lock of packed-refs: it refuses to write over one
-)
+# what git writes under the lock of packed-refs: it refuses to write over one
+_NEW_REFS = "packed-refs.new"
 _FLAT = ("info", "objects/info", "objects/info/commit-graphs", "objects/pack")
 _DEEP = ("refs", "logs", "reftable")
 
@@ -98,6 +97,7 @@ def clear_own_locks(locks: Sequence[str], is_git_running: Callable[[], bool]) ->
         with suppress(OSError):
             os.unlink(path)
             removed.append(path)
+
     return removed
 
 
@@ -128,6 +128,7 @@ def list_work_folders(common_dir: str) -> list[str]:
             folders.append(
                 os.path.dirname(os.path.normpath(os.path.join(git_dir, os.fsdecode(named))))
             )
+
     return folders
 
 

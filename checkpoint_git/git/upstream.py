@@ -57,6 +57,7 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
             headers[name] = value
         elif fields := _FIELDS_BEFORE_PATH.get(record[:2]):
             changed.add(os.fsdecode(record.split(b" ", fields)[-1]))
+
     dirty = frozenset(changed)
     head, branch = headers.get("branch.oid", ""), headers.get("branch.head", "")
     if branch == "(detached)" or head == "(initial)" or not head:

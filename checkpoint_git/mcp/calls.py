@@ -73,11 +73,13 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
             words.append(name)
         elif value is not None and value is not False:
             words += [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
+
     words += ["--", *operands] if operands else []
     args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"))
     if hasattr(module, "make_document"):  # it answers with a document of its own
         document = module.make_document(args, world.invocation)
         return Reply(document, document["success"] is False)
+
     return _make_reply(verb, module.run(args, world.invocation))
 
 
@@ -125,6 +127,7 @@ def check_arguments(
         return fail(
             verb, CheckpointError(message, "a checkpoint is to be read again: keep texts short")
         )
+
     compiled = Schema(lambda: {**schema, "additionalProperties": False})
     if is_surely_valid(compiled, asked):
         return None
@@ -159,6 +162,7 @@ def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -
         text = write(value)
         if len(text) <= limit:
             return Answer(value, text, failed)
+
     message = f"the answer is longer than {limit} characters, however it is cut"
     raise CheckpointError(message, "ask for less: one checkpoint, or a part of the files")
 
@@ -185,6 +189,7 @@ def _cut(value: Any, longest: int, most: int, where: str, depth: int, places: li
     if depth >= DEPTH:
         places.append(where)
         return None
+
     if len(value) > most:
         places.append(where)
     if isinstance(value, dict):
@@ -195,6 +200,7 @@ def _cut(value: Any, longest: int, most: int, where: str, depth: int, places: li
             key: _cut(item, longest, most, join_pointer(where, key), depth + 1, places)
             for key, item in members
         }
+
     return [
         _cut(item, longest, most, f"{where}/{at}", depth + 1, places)
         for at, item in enumerate(value[:most])

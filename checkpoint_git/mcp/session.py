@@ -69,6 +69,7 @@ class Agent:
             raise MCPError(
                 types.INVALID_PARAMS, f"Unknown tool: {escape_controls(shorten(params.name, 100))}"
             )
+
         asked = params.arguments or {}
         if "name" in tool.takes:
             asked = use_name(asked)
@@ -146,6 +147,7 @@ class Agent:
             names = ", ".join(str(blocker.get("id")) for blocker in waiting) or "none"
             message = f"one decision can be put to the user at a time; waiting: {names}"
             return fail(tool.verb, CheckpointError(message, "give the id of one that waits"))
+
         question, name = str(waiting[0].get("description", "")), str(waiting[0].get("id", ""))
         options = waiting[0].get("options")
         field = make_choice(options if isinstance(options, list) else ())
@@ -207,6 +209,7 @@ class Agent:
             return await anyio.to_thread.run_sync(
                 run, abandon_on_cancel=True, limiter=self._readers
             )
+
         message = f"{verb} took longer than {READ_TIMEOUT:g} seconds and was given up"
         return fail(verb, CheckpointError(message, "ask for less, or run the command line"))
 
@@ -255,6 +258,7 @@ async def ask_user(
         return types.InputRequiredResult(
             input_requests={name: question}, request_state=state or None
         )
+
     if isinstance(given, types.ElicitResult) and given.action == "accept":
         return (given.content or {}).get(name)
     return None

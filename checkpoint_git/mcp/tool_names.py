@@ -87,6 +87,7 @@ def _read_words(tool: Tool, words: list[str]) -> dict[str, Any] | None:
         with suppress(CheckpointError):
             return cast(dict[str, Any], load_verb("update").read_values(words))
         return None
+
     asked, operands, left = dict[str, Any](), list[str](), iter(words)
     names = {tool.options.get(name, f"--{name.replace('_', '-')}"): name for name in tool.takes}
     for word in left:
@@ -103,6 +104,7 @@ def _read_words(tool: Tool, words: list[str]) -> dict[str, Any] | None:
             asked[name] = [*asked.get(name, ()), value] if kind == "array" else value
             if kind == "integer" and value.isdecimal():
                 asked[name] = int(value)
+
     return _place_operands(tool, operands, asked)
 
 

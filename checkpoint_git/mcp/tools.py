@@ -86,6 +86,7 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
         raise CheckpointError(
             "confirm names another restore point, so nothing was changed", f"confirm with {point}"
         )
+
     scope, words = {"--scope": asked.get("scope")}, ["rollback", point]
     plan = run_verb("restore-point", {**scope, "--dry-run": True}, words, world)
     # no other checkpoint is written, nor its history
@@ -96,6 +97,7 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
             raise CheckpointError(
                 message, "name the paths that are yours in scope, or let the user roll back"
             )
+
     return plan if confirm is None else run_verb("restore-point", scope, words, world)
 
 

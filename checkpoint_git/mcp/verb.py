@@ -42,6 +42,7 @@ def answer(args: Namespace, invocation: Invocation) -> NoReturn:
     if args.name is not None and owner and args.name != owner:
         message = f"--name is {args.name}, but {OWNER} is {escape_controls(owner)}"
         raise CheckpointError(message, "leave one of the two out")
+
     owner = owner if args.name is None else args.name
     if owner or args.name is not None:
         skill_layout().check_skill_name(owner)
@@ -50,6 +51,7 @@ def answer(args: Namespace, invocation: Invocation) -> NoReturn:
         raise CheckpointError(
             f"--project {escape_controls(args.project)}: no such directory", "name one that exists"
         )
+
     # without the SDK the command line says how to install it
     from checkpoint_git.mcp import (
         server,
@@ -60,6 +62,7 @@ def answer(args: Namespace, invocation: Invocation) -> NoReturn:
         invocation.stderr.write(
             "checkpoint: waiting for a client on standard input; Ctrl-D ends this\n"
         )
+
     chosen = tools.choose_tools(read_only=args.read_only, minimal=args.tools == "minimal")
     server.serve(World(project, owner), chosen, invocation.stderr)
     invocation.stderr.flush()

@@ -107,6 +107,7 @@ def _find_anchors(base: "Keys", version: "Keys") -> "list[Pair]":
     while number >= 0:
         anchors.append(candidates[number])
         number = previous[number]
+
     return anchors[::-1]
 
 
@@ -130,6 +131,7 @@ def _find_common(base: "Keys", version: "Keys") -> "list[Pair] | None":
             reached[diagonal] = old
             if old >= len(base) and new >= len(version):
                 return _trace_back(steps, len(base), len(version))
+
     return None
 
 
@@ -153,6 +155,7 @@ def _trace_back(steps: "list[dict[int, int]]", old: int, new: int) -> "list[Pair
             pairs.append((old, new))
         old = old_before
         new = new_before
+
     return pairs[::-1]
 
 
@@ -172,4 +175,5 @@ def find_hunks(pairs: "Sequence[Pair]", base_size: int, version_size: int) -> "l
             hunks.append(Hunk(start, old, first, new))
         start = old + 1
         first = new + 1
+
     return hunks

@@ -120,6 +120,7 @@ def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int =
     for where, decision in decisions.items():
         if decision == Answer(None):
             _finish(result, find_closing(merged, where))
+
     ask_questions(result, merged.context)
     return write_result(merged.context, result, marker_size)
 
@@ -151,6 +152,7 @@ def _decided(result: "Result", decisions: Mapping[str, Decision]) -> "Result | N
             return Fresh([] if decision.item is None else [decision.item])
         chosen: Result | None = result.sides[decision]
         return chosen
+
     if not isinstance(result, Built):
         return result
     decided = [(entry, _decided(entry.result, decisions)) for entry in result.entries]
@@ -174,6 +176,7 @@ def decide_each(
         if chosen:
             merged = decide(merged, chosen, size)
             sides.update(chosen)
+
     return Decided(merged, list(seen.values()), sides)
 
 
@@ -198,6 +201,7 @@ def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
     if not choice.group:
         ours, base, theirs = (_held(choice, side) for side in SIDES)
         return Conflict(choice.where, (choice.where,), (ours, base, theirs), choice.note)
+
     disputed = [
         (place, member)
         for place, member in placed
@@ -206,6 +210,7 @@ def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
     if choice.group.endswith(PART):
         ours, base, theirs = (_held_items(placed, choice.group, side) for side in SIDES)
         return Conflict(choice.where, (choice.where,), (ours, base, theirs))
+
     ours, base, theirs = (_held_all(disputed, side) for side in SIDES)
     places = dict.fromkeys([choice.where, *(place for place, _ in disputed)])
     return Conflict(choice.where, tuple(places), (ours, base, theirs))
@@ -265,9 +270,9 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | 
             return None
         _, decision, merged = max(candidates, key=lambda candidate: candidate[0])
         if isinstance(decision, Answer) or missing[0] not in sides:
-            sides[missing[0]] = (
-                decision  # an emptied list that is asked about stays decided as it was
-            )
+            # an emptied list that is asked about stays decided as it was
+            sides[missing[0]] = decision
+
     return sides
 
 
@@ -289,6 +294,7 @@ def _read_answers(merged: Merged, where: str, text: str) -> list[Decision]:
         members = members_of(parse(decode(text.encode("utf-8", "surrogateescape"))))
     except JsonTextError:
         return []
+
     answers: list[Decision] = [Answer(None)] if find_closing(merged, where) else []
     node = members.get(where[1:])
     value = None if node is None else node.value
@@ -342,6 +348,7 @@ def split_sides(text: str, size: int) -> Sides:
             base[-1] += line
         for side in SIDES if part is None else (part,):
             kept[side].append(line)
+
     ours, whole_base, theirs = ("".join(kept[side]) for side in SIDES)
     return Sides(ours, theirs, base, whole_base if count == len(base) else None)
 

@@ -176,6 +176,7 @@ def _merge_changed(
         "same" in each and _identity_diverged(each["same"][1:], context) for each in requirements
     ):
         return write_result(context, Choice("", ours, base, theirs), marker_size, inner)
+
     result = merge_place(
         context, context.strategies.resolve(schema), "", base, context.ours, context.theirs
     )
@@ -184,6 +185,7 @@ def _merge_changed(
         from checkpoint_git.merge.superseded import append_superseded
 
         result = append_superseded(result, context)
+
     if isinstance(result, Built) and isinstance(result.anchor.value, dict):
         for requirement in requirements:
             if "steps" in requirement:
@@ -191,13 +193,16 @@ def _merge_changed(
 
                 enforce_steps(requirement, {entry.key: entry for entry in result.entries}, context)
         ask_questions(result, context)
+
     if judge is not None:
         from checkpoint_git.merge.validity import enforce_schema  # few merges come here
 
         result = enforce_schema(judge, result, context)
+
     if swapped:
         context.ours, context.theirs = ours, theirs
         result = _swap_sides(result)
+
     return write_result(context, result, marker_size, inner)
 
 
@@ -238,6 +243,7 @@ def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema", path: str = "") -
             merged = merge_file(below, merged, theirs, schema, inner=True, path=path).data
         except JsonTextError:
             merged = merged if theirs == below else theirs
+
     return merged
 
 
@@ -262,6 +268,7 @@ def write_result(
             check(before + picked(segments, side) + after)
         text = write_marked([before, *segments, after], marker_size, writer.style.eol)
         return Merged(text, _list_choices(result), context, result)
+
     side = OURS if context.base is None and isinstance(result, Choice) else BASE
     text = before + picked(segments, side) + after
     check(text)
@@ -293,6 +300,7 @@ def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":
         kept, old, new = texts
         if kept == old != new:
             after = new if is_one_line else new.replace("\n", eol)
+
     return before, after
 
 
@@ -321,6 +329,7 @@ def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
             ]
             pairs = zip(reversed(names), reversed(part.entries), strict=True)
             stack += [(join_pointer(where, name), entry.result) for name, entry in pairs]
+
     return found
 
 

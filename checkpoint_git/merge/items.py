@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     Items = dict[Identity, Node]
     Runs = dict[int, list[Any]]
 
-_MOST_COMPARED = (
-    64  # items whose pairs are all looked at, where the sides' orders contradict each other
-)
+# items whose pairs are all looked at, where the sides' orders contradict each other
+_MOST_COMPARED = 64
 NATURAL_KEYS = ("id", "number", "name", "sha", "path")
 # what people call an item: they reword it, so that it identifies one only where nothing else can
 # distinguish edits
@@ -117,6 +116,7 @@ def find_stable_key(lists: "list[list[Node]]") -> str:
             continue
         if not base or all(_is_stable(name, base, side) for side in (ours, theirs)):
             return str(name)
+
     return ""
 
 
@@ -178,6 +178,7 @@ def merge_order(
         misplaced, order = your_layout
     else:
         misplaced, order = my_layout
+
     if (misplaced or both_moved) and len(order) <= _MOST_COMPARED:
         order = _order_by_pairs(order, sides, survivors) or order
     return order, None
@@ -205,6 +206,7 @@ def _lay_out(
     for number, anchor in enumerate(anchors):
         order.append(anchor)
         order += combine(my_runs.get(number, []), your_runs.get(number, []), rank)
+
     return my_misplaced + your_misplaced, order
 
 
@@ -255,6 +257,7 @@ def _order_by_pairs(
             return None
         waiting.remove(item)
         sorted_items.append(item)
+
     return sorted_items
 
 
@@ -280,6 +283,7 @@ def _runs_by_anchor(items: "list[Any]", places: "dict[Any, int]") -> "tuple[Runs
         misplaced += last > end
         at = max(at, last if last < end else nearest)
         runs.setdefault(at, []).append(item)
+
     return runs, misplaced
 
 
@@ -297,6 +301,7 @@ def _combine_heads(
         else:
             merged.append(left[i])
             i += 1
+
     return merged + left[i:] + right[j:]
 
 

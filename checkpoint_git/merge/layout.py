@@ -100,6 +100,7 @@ class ResultWriter(Writer):
                 out += [before_comma, _comma(entries, number, lasts)]
             self._emit_member(entry, gap, frame, out)
             previous = entry.source
+
         out.append(frame.last_gap + closing)
 
     def _emit_member(self, entry: Entry, gap: str, frame: Frame, out: "Segments") -> None:
@@ -116,6 +117,7 @@ class ResultWriter(Writer):
             choice = entry.result
             texts = out[-1].texts  # type: ignore[union-attr]  # a Choice is one piece
             out[-1] = Alternatives(choice.where, texts, _place_of(entry), choice.note)
+
         if frame.inner is None and not self._keeps_layout(entry.result):
             out[first:] = [flatten(piece) for piece in out[first:]]
 
@@ -133,6 +135,7 @@ class ResultWriter(Writer):
             if frame.inner is None and not self._keeps_layout(result):
                 text = on_one_line(text)
             texts[side] = start + text
+
         return Alternatives(choice.where, texts, _place_of(entry))
 
     def _keeps_layout(self, result: "Result") -> bool:
@@ -208,6 +211,7 @@ def _is_laid_out_anew(base: Node, side: Node) -> bool:
                 stack += zip(
                     before[head : len(before) - tail], after[head : len(after) - tail], strict=True
                 )
+
     return False
 
 

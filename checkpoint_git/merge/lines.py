@@ -25,6 +25,7 @@ def are_lines(versions: "list[bytes]") -> bool:
         texts = [decode(data) for data in versions]
     except JsonTextError:
         return False
+
     written = [text for text in texts if text.strip()]
     if all(map(_is_document, written)):
         return False
@@ -65,6 +66,7 @@ class LineWriter(ResultWriter):
             out.append(Alternatives(result.where, texts))
         elif result.value:
             out.append(result.source + self.style.eol)
+
         return out
 
     def _emit_line(self, entry: "Entry", out: "Segments") -> None:
@@ -81,6 +83,7 @@ class LineWriter(ResultWriter):
                 )
             out.append(Alternatives(result.where, texts))
             return
+
         out.append(before)
         out += self._lay_out_record(result)
         out.append(after)
@@ -105,6 +108,7 @@ def _read_around(text: str, records: "list[Node]", eol: str) -> "dict[int, tuple
         end = gap.index("\n") + 1
         around[id(record)] = (before, gap[:end])
         before = gap[end:]
+
     return around
 
 
@@ -115,6 +119,7 @@ def fit_end(segments: "Segments", after: str) -> str:
     for eol in ("\r\n", "\n"):
         if after.startswith(eol):
             return after.removeprefix(eol)
+
     if segments and not after:
         last = segments[-1]
         if isinstance(last, Alternatives):
@@ -123,6 +128,7 @@ def fit_end(segments: "Segments", after: str) -> str:
             )
         else:
             segments[-1] = _without_end(last)
+
     return after
 
 

@@ -66,12 +66,14 @@ def lint_schema(schema: Any, root: dict[str, Any] | None = None) -> list[Finding
             if isinstance(schema, bool)
             else [_error("not-a-schema", "", "a schema is an object")]
         )
+
     if root is not None and REQUIRE in schema:
         return [
             _error(
                 "requirement", f"/{REQUIRE}", f"{REQUIRE} is read at the root of a document only"
             )
         ]
+
     return [*_lint_place(schema, "", schema if root is None else root), *_lint_requirements(schema)]
 
 
@@ -88,6 +90,7 @@ def _lint_place(schema: Any, where: str, root: dict[str, Any]) -> Iterator[Findi
     for name in _IGNORED:
         if name in schema:
             yield from _find_unreached(schema[name], join_pointer(where, name), name)
+
     if isinstance(schema.get("items"), list):
         yield from _find_unreached(schema["items"], join_pointer(where, "items"), "a list of items")
     yield from _lint_groups(schema, where, root)
@@ -175,6 +178,7 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
     if not isinstance(rule, dict) or not isinstance(rule.get("strategy"), str):
         yield _error("no-strategy", where, f'{KEYWORD} is an object with a "strategy"')
         return
+
     name = rule["strategy"]
     form = _find_form(name)
     if form is None:
@@ -186,12 +190,14 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
             "unknown-strategy", join_pointer(where, "strategy"), f"unknown strategy {name!r}", hint
         )
         return
+
     options = {
         option: schema for option, schema in form["properties"].items() if option != "strategy"
     }
     for option in rule.keys() - options.keys() - {"strategy"}:
         message, allowed = f"{name} knows no {option!r}", ", ".join(sorted(options)) or "nothing"
         yield _error("unknown-option", join_pointer(where, option), message, f"it takes {allowed}")
+
     for option in sorted(set(form["required"]) - rule.keys() if "required" in form else ()):
         yield _error("missing-option", where, f'{name} needs "{option}"')
     for option, schema in options.items():
@@ -228,6 +234,7 @@ def _read_groups(
             continue
         if isinstance(rule.get("name"), str):
             groups.setdefault(rule["name"], {})[key] = rule
+
     return groups
 
 

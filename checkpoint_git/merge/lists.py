@@ -89,6 +89,7 @@ class ListMerge:
         if sequence.is_tuple(strategy, self.lists):
             merged = sequence.merge_by_position(self._merge_item, *self.lists)
             return assemble(self.ours, merged, self.theirs, self.base)
+
         if strategy == "tuple" and is_same(self.ours, self.base):
             return self.theirs  # ours is only reformatted
         if self.base is None or type(self.base.value) is not list or strategy == "tuple":
@@ -102,6 +103,7 @@ class ListMerge:
             if sequence.may_mix_up(mine, yours):
                 return self._conflict()
             return self._merge_identified(sequence.identify_by_alignment(old, mine, yours))
+
         if is_moved and sequence.moved_apart(mine, yours):
             return self._conflict()
 
@@ -192,6 +194,7 @@ def merge_single_records(
         type(ours.value) is list or left.keys() == right.keys()
     ):
         return None
+
     if type(ours.value) not in CONTAINERS or type(theirs.value) not in CONTAINERS:
         return None
     if not names or not _are_untouched(old, left, right):
@@ -261,6 +264,7 @@ def _without_oldest(
         assert entry.source is not None  # each continues an item
         value = entry.source.value
         instants.append(read_loose_instant(value.get(sort)) if type(value) is dict else None)
+
     ages: list[Any] = list(zip(instants, is_new, strict=True))
     if None in instants:
         ages = [(new, instant or (0, "")) for instant, new in ages]

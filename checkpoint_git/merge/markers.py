@@ -100,6 +100,7 @@ def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
             joined[-1] = _join_regions(last, str(between), chunk)
         elif chunk != "":
             joined.append(chunk)
+
     return joined
 
 

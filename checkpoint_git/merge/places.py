@@ -100,6 +100,7 @@ def merge_place(
         return ListMerge(
             context.strategies, schema, where, (base, ours, theirs), merge_item
         ).merge()
+
     return Choice(where, ours, base, theirs)
 
 
@@ -154,6 +155,7 @@ def _merge_object(
     for rule, keys in context.strategies.groups(schema, left, right):
         versions = [{key: side.get(key) for key in keys} for side in (old, left, right)]
         grouped.update(_merge_group(context, rule, where, *versions))
+
     entries = []
     for key in order:
         mine, yours = left.get(key), right.get(key)
@@ -168,6 +170,7 @@ def _merge_object(
             )
         if result is not None:
             entries.append(Entry(key, result, mine or yours))
+
     return assemble(ours, entries, theirs, base)
 
 
@@ -201,6 +204,7 @@ def _merge_group(
     if "rank" in rule and differing:
         # where both sides touched it, none of the two is mixed with the other
         undecided = list(left) if _has_changed(left, old) and _has_changed(right, old) else []
+
     if not undecided:
         return results
 
@@ -250,6 +254,7 @@ def _make_conflict(
         choices[key] = Choice(
             pointer, left[key], left[key] if agreed else old[key], right[key], name
         )
+
     return choices
 
 
@@ -283,6 +288,7 @@ def _choose_side(
             context.superseded[rule["superseded"]] = (left_behind[0], left_behind[1], undecided)
     else:
         return None
+
     return None if newer == 0 else left if newer > 0 else right
 
 
@@ -324,4 +330,5 @@ def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") 
         or min(ours, theirs) < start
     ):
         return 0
+
     return 1 if ours > theirs else -1

@@ -44,6 +44,7 @@ def ask_what_is_next(requirement: "Schema", root: Built, context: "MergeContext"
         root.entries.insert(
             _find_place(name, root, sides), Entry(name, None, _find_source(name, sides))
         )
+
     entry = next(entry for entry in root.entries if entry.key == name)
     nothing = Fresh([])
     entry.result = Choice(

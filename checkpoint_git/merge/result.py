@@ -103,6 +103,7 @@ def value_of(result: "Any", side: int) -> "Any":
         if type(result.anchor.value) is dict:
             return {entry.key: value_of(entry.result, side) for entry in entries}
         return [value_of(entry.result, side) for entry in entries]
+
     if kind is Node:
         return result.value
     if kind is Fresh:

@@ -85,6 +85,7 @@ def identify_by_alignment(
             if len(replaced) == len(put_there):
                 continued.update(zip(put_there, replaced, strict=True))
         sides.append(_name_items(version, continued))
+
     return old, sides[0], sides[1]
 
 
@@ -115,6 +116,7 @@ def follow_renames(old: "Items", side: "Items", other: "Items", name: str) -> "I
         is_new_key = lost not in side and gained not in old and gained not in other
         if is_new_key and _are_alike(old[lost].value, side[gained].value, name):
             renamed[gained] = lost
+
     return {renamed.get(identity, identity): item for identity, item in side.items()}
 
 
@@ -153,6 +155,7 @@ def may_mix_up(ours: Version, theirs: Version) -> bool:
         for yours in rewritten[1]
     ):
         return True
+
     added = [_find_added(version) for version in (ours, theirs)]
     return any(added[1].get(key, place) != place for key, place in added[0].items())
 
@@ -243,6 +246,7 @@ class SequenceMerge:
             else:
                 self._merge_part(self.base[start:end], parts[0], parts[1])
             done = end
+
         self._keep(done, len(self.base), shifts)
         return self.entries
 
@@ -278,6 +282,7 @@ class SequenceMerge:
             self._take(my_rest)
         elif my_rest or your_rest:
             self._conflict(base, my_rest, your_rest)
+
         self._take(ours[len(ours) - tail :])
 
     def _merge_insertions(self, ours: "Nodes", theirs: "Nodes") -> None:
@@ -327,6 +332,7 @@ def _find_parts(ours: Version, theirs: Version) -> "list[tuple[int, int, list[li
         hunks = [[], []]
         hunks[side].append(hunk)
         found.append((start, end, hunks))
+
     return found
 
 

@@ -40,6 +40,7 @@ def enforce_steps(
     for side in (ours, theirs):
         if not is_lawful(requirement, *_read_values(side, names)):
             return
+
     if all(is_lawful(requirement, *picked) for picked in _list_picks(entries, names)):
         return
 

@@ -38,6 +38,7 @@ def append_superseded(result: "Result", context: "MergeContext") -> "Result":
             gone = [{key: node.value for key, node in each.items()} for each in (record, earlier)]
             entry.result = _append(entry.result, record, gone, context.ours.text)
         result = root
+
     return result
 
 
@@ -51,14 +52,17 @@ def _append(result: "Any", record: "dict[str, Node]", gone: "Sequence[Any]", tex
             for side in (ours, theirs)
         ]
         return Choice(result.where, sides[0], base, sides[1], result.group, result.note)
+
     if isinstance(result, Built):
         return Built(
             result.anchor, [*_without(result.entries, gone), item], result.like, result.base
         )
+
     if isinstance(result, Node) and type(result.value) is list:
         if result.text is text:
             return Built(result, [*_without(_own_entries(result), gone), item], None)
         return Fresh([*(child for child in result.children if child.value not in gone), record])
+
     return Fresh([result, record])
 
 

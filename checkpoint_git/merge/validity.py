@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     Judge = Callable[[Any], list[str]]  # lists the places at which a document breaks a schema
 
-_MOST_PLACES = (
-    8  # each takes a few looks at the document; if more are wrong, the document is the conflict
-)
+# each takes a few looks at the document; if more are wrong, the document is the conflict
+_MOST_PLACES = 8
 
 
 def enforce_schema(judge: "Judge", result: "Result", context: "MergeContext") -> "Result":
@@ -36,6 +35,7 @@ def enforce_schema(judge: "Judge", result: "Result", context: "MergeContext") ->
         wrong = _find_wrong(judge, result)
         if not wrong:
             return result
+
     return Choice("", context.ours, context.base, context.theirs)
 
 
@@ -59,6 +59,7 @@ def _ask_at(judge: "Judge", result: "Result", wrong: "tuple[str, int]") -> bool:
         if not is_left:
             return True
         entry.result = before
+
     return False
 
 
@@ -84,6 +85,7 @@ def _list_candidates(result: "Result", where: str, side: int) -> "list[tuple[Ent
         if versions is not None:
             found.append((entry, Choice(pointer, *versions)))
         part = entry.result
+
     return found
 
 
@@ -115,4 +117,5 @@ def _find_versions(part: Built, entry: "Entry") -> "tuple[Any, Any, Any] | None"
         versions = (ours, base, theirs)
     else:
         return None
+
     return None if is_same(versions[0], versions[2]) else versions

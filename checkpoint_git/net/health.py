@@ -111,11 +111,13 @@ def parse_url(url: str) -> SplitResult:
             "bad-url",
             "it contains blanks, control characters or letters that must be percent-encoded",
         )
+
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise HealthError("bad-url", "its host or port cannot be read") from error
+
     if parts.scheme not in _PORTS:
         kind = (
             f"{shorten(parts.scheme, 20)}: addresses are never asked"
@@ -123,6 +125,7 @@ def parse_url(url: str) -> SplitResult:
             else "it names no scheme"
         )
         raise HealthError("bad-url", f"{kind}; http:// and https:// are")
+
     if not parts.hostname or port == 0 or "\\" in parts.netloc:
         raise HealthError("bad-url", "its host or port cannot be read")
     path = parts.path if parts.path.strip("/") or parts.query else DEFAULT_PATH
@@ -176,11 +179,13 @@ def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
             else ", not 200"
         )
         raise HealthError("bad-answer", f"it answers {response.status}{reason}")
+
     encoding = response.getheader("Content-Encoding", "identity")
     if encoding.strip().lower() not in ("identity", ""):
         raise HealthError(
             "bad-answer", f"it compresses its answer without being asked ({shorten(encoding, 30)})"
         )
+
     body = response.read(MAX_BODY + 1)
     if len(body) > MAX_BODY:
         raise HealthError("bad-answer", f"its answer is longer than {MAX_BODY // 1024} KB")
@@ -193,6 +198,7 @@ def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
         raise HealthError(
             "bad-answer", f"its answer is not JSON: {shorten(reason, 120)}"
         ) from error
+
     if not isinstance(value, dict):
         raise HealthError("bad-answer", "its answer is JSON, but no object")
     return value

@@ -72,6 +72,7 @@ def fact(
                 outside = Finding(NOT_LOOKED_AT, "note", message)
                 context.troubles += [] if outside in context.troubles else [outside]
                 return cast(T, default)
+
             context.tell(f"looking at {what}")
             try:
                 return read(facts)
@@ -172,6 +173,7 @@ def locate_all(
     for at, finding in enumerate(findings):
         if finding.path and not finding.line:
             lacking.setdefault(finding.path, []).append(at)
+
     located = list(findings)
     for path, places in lacking.items():
         text = read_text(path)
@@ -179,6 +181,7 @@ def locate_all(
             lines = jsonplace.locate_all(text, [findings[at].where for at in places])
             for at, (line, column) in zip(places, lines, strict=True):
                 located[at] = findings[at]._replace(line=line, column=column)
+
     return sorted(
         located, key=lambda one: (one.path in ("", REPOSITORY), one.path, one.line, one.column)
     )

@@ -75,6 +75,7 @@ def find_files(folder: str) -> list[str]:
             hint = "check the folder's owner and permissions"
             raise CheckpointError(f"{inner} cannot be read: {error.strerror}", hint) from None
         found += [os.path.join(inner, name) for name in names if kind.has_name(name)]
+
     return found
 
 

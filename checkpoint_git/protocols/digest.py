@@ -52,6 +52,7 @@ def fold(
         entries = [entry for group in chosen for entry in _fold_group(group, singly, name_all)]
         if len(entries) <= _MOST:
             break
+
     return [*entries, *_fold_over(aside)]
 
 
@@ -76,6 +77,7 @@ def list_causes(
         hint = _shared_fix(group) or advise("for the hint of each", *name_all(first.code))
         finding = Finding(_shared_code(group), first.level, message, hint=hint)
         causes.append(Cause(finding, len(group), tuple(_name_files(group))))
+
     return causes + [Cause(finding, count) for finding, count in _fold_over(aside)]
 
 
@@ -105,6 +107,7 @@ def _group(
         if not (current and _shared_fix(group)):
             aside += [one for one in group if _is_over(one, over)]
             together[key] = current
+
     groups = [group for group in together.values() if group]
     return sorted(groups, key=lambda group: (rank(group[0]), -len(group))), aside
 
@@ -160,6 +163,7 @@ def _fold_group(
         for finding in group:
             yield finding, 1
         return
+
     first = group[0]
     hint = shared or advise("for the hint of each", *name_all(first.code))
     yield Finding(_shared_code(group), first.level, _summarize(group), hint=hint), len(group)

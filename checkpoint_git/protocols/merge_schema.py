@@ -22,6 +22,7 @@ def load_merge_schema(
     if whole:
         kept: dict[str, Any] = _load_kept(whole)
         return kept
+
     shipped = schema_path(path)
     schema: dict[str, Any] = {} if shipped is None else _load(shipped)
     if extension and shipped:
@@ -36,6 +37,7 @@ def load_merge_schema(
                 message = f"the schema that this clone merges skill_state by cannot be read: {extension}: {error}"
                 hint = advise("fix it, or forget it", "checkpoint", "init", "--merge-schema", "")
                 raise CheckpointError(message, hint) from None
+
     return schema
 
 
@@ -53,6 +55,7 @@ def _load_kept(path: str) -> "Any":
         why = "its content has changed"
     except (OSError, JsonTextError) as error:
         why = str(error)
+
     raise CheckpointError(
         f"the schema that this clone merges the file by cannot be used: {path}: {why}"
     )

@@ -31,9 +31,11 @@ def explain_mismatch(mismatch: Mismatch) -> str:
     if mismatch.keyword == "type":
         words = [expected] if isinstance(expected, str) else expected
         return f"{name} must be {' or '.join(_TYPES.get(word, word) for word in words)}, and is {value}"
+
     if mismatch.keyword == "enum":
         *most, last = expected
         return f"invalid {name} {value}: expected {', '.join(most)}{' or ' if most else ''}{last}"
+
     if mismatch.keyword == "minimum":
         return f"{name} is {value}, and cannot be below {expected}"
     if mismatch.keyword == "minLength":

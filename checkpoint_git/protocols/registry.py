@@ -71,6 +71,7 @@ class Kind:
             if found < 0:
                 return False
             at = found + len(part) + 1
+
         return name.startswith(first) and at + len(last) <= len(name)
 
 

@@ -56,6 +56,7 @@ def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
             hint = Hint(*(step for step in hint.steps if not _restores(step.commands)))
         root = _find_root(finding.path, top) or nearest
         typed.append(finding._replace(hint=_type_hint(hint, root, top, nearest, cwd)))
+
     return typed
 
 
@@ -96,6 +97,7 @@ def _type_hint(hint: AnyHint, root: str, top: str, nearest: str, cwd: str) -> An
             is_at_top = any(typed[0] == "cd" for typed in commands)
             commands += send(argv, is_at_top=is_at_top)
         steps.append(step._replace(commands=tuple(commands)))
+
     return Hint(*steps)
 
 

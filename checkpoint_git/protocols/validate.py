@@ -44,6 +44,7 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         findings = [finding._replace(hint=advise_restore(path)) for finding in findings]
     elif findings and not is_suspect:
         findings = list(name_rows(findings, value))
+
     if is_suspect:
         findings += _find_secrets(value, "", is_skill=kind == "skill")
     if text.startswith(jsontext.BYTE_ORDER_MARK):
@@ -104,6 +105,7 @@ def check_text(path: str, data: bytes) -> list[Finding]:
                 error.column,
             )
         ]
+
     return []
 
 
@@ -228,6 +230,7 @@ def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> lis
         names = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}
         message = f"the document is {names.get(type(value), 'a number')}, and a checkpoint is an object {{...}}"
         return [Finding("json/not-an-object", "error", message)]
+
     findings = room.rules.check(value, skill=skill, size=size, now=now)
     if not is_surely_valid(room.schema, value):
         # a value of the wrong type is also none of the allowed ones: once is enough
@@ -235,6 +238,7 @@ def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> lis
         for mismatch in explain(room.schema, value):
             first.setdefault(mismatch.where, mismatch)
         findings += map(room.rules.describe, first.values())
+
     # to what another version says, our rules do not apply
     return [finding for finding in findings if finding.code == FOREIGN] or findings
 

@@ -63,6 +63,7 @@ def set_apart(content: bytes) -> bytes:
         jsontext.load(jsontext.decode(content))
     except jsontext.JsonTextError:
         return content
+
     mark = BOM_UTF8 if content.startswith(BOM_UTF8) else b""
     lines = content.removeprefix(BOM_UTF8).splitlines(keepends=True)
     return mark + b"".join(b" " + line if line.strip() else line for line in lines)
@@ -81,6 +82,7 @@ def plan_write(path: str, before: Document | None, change: Change, now: int) -> 
     if isinstance(value, Finding):
         unchanged = before or Document(path, "", None, None, 0, [])
         return Written(unchanged, before is None, [name_skill(value._replace(path=path), path)], [])
+
     return plan_value(path, before, value, now)
 
 

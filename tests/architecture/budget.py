@@ -66,9 +66,8 @@ CHECKED_COMMANDS: tuple[str, ...] = (
     "show",
 )
 CHECKED_COMMANDS += ("status", "update", "validate", "workflow")
-TOOL_CALL = (
-    '{"tool_name": "Read", "tool_input": {"file_path": "docs/plan.md"}}'  # on stdin, for the guard
-)
+# on stdin, for the guard
+TOOL_CALL = '{"tool_name": "Read", "tool_input": {"file_path": "docs/plan.md"}}'
 # what `python -v` says of each module, whoever asked for it; modules that are part of the
 # executable cost nothing
 _REPORTED = re.compile(r"^import '?([\w.]+)'? # (?!.*BuiltinImporter)", re.MULTILINE)

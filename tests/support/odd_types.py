@@ -11,9 +11,8 @@ from tests.support.records import record
 from tests.support.samples import checkpoint
 
 AT = "2026-03-01T09:00:00Z"
-TWENTY = (
-    20  # letters of a timestamp: a reader that asks for the length alone takes a list of 20 for one
-)
+# letters of a timestamp: a reader that asks for the length alone takes a list of 20 for one
+TWENTY = 20
 
 ODD_VALUES: dict[str, Any] = {
     "null": None,

@@ -45,9 +45,8 @@ def take_away() -> None:
     for name in SIGNALS.split():
         if hasattr(signal, name):
             delattr(signal, name)
-    vars(subprocess)["_USE_POSIX_SPAWN"] = (
-        False  # what Python's own library uses is not the subject
-    )
+    # what Python's own library uses is not the subject
+    vars(subprocess)["_USE_POSIX_SPAWN"] = False
 
 
 def main() -> None:

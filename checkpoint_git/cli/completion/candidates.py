@@ -82,6 +82,7 @@ def _read_words(
             ended = True
         elif word in options and options[word].nargs not in (0, "?"):
             waiting = options[word]
+
     return plain, waiting, ended
 
 

@@ -82,6 +82,7 @@ def split_line(line: str) -> list[str]:
         with suppress(ValueError):
             words = shlex.split(line + end)
             break
+
     words[-1] = words[-1][:-1]
     named = [at for at, word in enumerate(words[:-1]) if os.path.basename(word) in _PROGRAMS]
     first = named[0] if named else 0
@@ -97,6 +98,7 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
         return (
             _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
         )
+
     # the default verb's own options
     if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:
         return _complete_verb(DEFAULT_VERB, earlier, typed, find_cwd(earlier, cwd))
@@ -118,6 +120,7 @@ def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Complet
             for value, text in module.complete_words(named, typed, cwd)
         ]
         return keep_fitting(found, typed), ""
+
     formats = list_formats(verb, module, tuple(render.FORMATS))
     wanted = find_wanted(
         build_parser(Request(f"checkpoint {verb}", verb, words), module, formats), words, typed

@@ -27,6 +27,7 @@ def render_block(block: Block, screen: Screen) -> Iterable[str]:
         )
     else:
         lines = [text] if block.hang < 0 else fold(text, screen, block.hang)
+
     return [paint(line, block.style, screen) for line in lines]
 
 
@@ -85,4 +86,5 @@ def _render_table(table: Table, screen: Screen) -> Iterator[str]:
         from checkpoint_git.cli.render.narrow import squeeze
 
         return squeeze(table, visible, widths, screen)
+
     return (join(row, widths, screen) for row in visible)

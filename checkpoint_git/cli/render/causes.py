@@ -105,6 +105,7 @@ def _lengthen(
             lengthened.append(longer)
         else:
             lengthened.append(entry)
+
     return lengthened
 
 
@@ -149,6 +150,7 @@ def _render_heading(cause: Cause, screen: Screen) -> _Entry:
     else:
         place = ""
         text = _fit_message(finding, cause.files or _path_of(finding), width - measure(level))
+
     painted = paint(finding.level, LEVEL_STYLES[finding.level], screen)
     lines = [f"{place}{painted}: {text}"]
     return _Entry(lines, _count_rows(lines, screen), cause.number)

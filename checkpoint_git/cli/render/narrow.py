@@ -43,6 +43,7 @@ def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
         else:
             lines.append(typed)
             prose = lead + step.more.lstrip(" ,")
+
     return lines + (wrap(prose, width, indent + 2) if prose.strip() else [])
 
 
@@ -61,6 +62,7 @@ def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]
         else:
             lines.append(line.rstrip(" "))
             line = indent + word
+
     return [*lines, line]
 
 
@@ -101,6 +103,7 @@ def squeeze(
             for at, row in enumerate(rows)
             for line in _lines_with_tail(row, fitted, screen, is_header=not at)
         )
+
     return (line for row in rows[1:] for line in _stack(rows[0], row, screen))
 
 

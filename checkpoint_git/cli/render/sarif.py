@@ -22,6 +22,7 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     for entry in outcome.data.get("suppressed", ()):
         suppressed = Finding(**{key: value for key, value in entry.items() if key != "reason"})
         findings.append((suppressed, str(entry["reason"])))
+
     codes = sorted({finding.code for finding, _ in findings})
     seen: Counter[str] = Counter()
     run = {
@@ -71,6 +72,7 @@ def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
                 {"startColumn": finding.column} if finding.column else {}
             )
         result["locations"] = [{"physicalLocation": place}]
+
     return result
 
 

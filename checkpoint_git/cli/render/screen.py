@@ -63,6 +63,7 @@ def read_screen(
         is_terminal = stream.isatty()
     except ValueError:  # it is closed
         is_terminal = False
+
     rich = (is_terminal and env.get("TERM") != "dumb") or bool(env.get("FORCE_COLOR"))
     return Screen(
         width=_read_width(stream, env) if is_terminal else 0,

@@ -123,6 +123,7 @@ def find_claims(commit: Commit) -> Claims:
     if not _is_unfinished(rest):
         merged.update(_find_merged(commit._replace(subject=rest, body=body)))
         closed.update(_find_closed(re.sub(_TYPE, "", rest)))
+
     closed.update(_find_closed(body))
 
     reverted = set[str]()
@@ -130,6 +131,7 @@ def find_claims(commit: Commit) -> Claims:
         reverted.update(find_references(quoted))
     elif depth:
         merged.update(dict.fromkeys(find_references(quoted), RELAND_RULE))
+
     if depth % 2 or (not depth and "evert" in body):
         for match in re.finditer(_REVERTED_BELOW, body):
             reverted.update(find_references(match["what"]))
@@ -175,6 +177,7 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
         depth = sum(1 if verb == "revert" else 2 for verb in verbs)
         inside, _, rest = subject[quoted.end() :].rpartition('"')
         return depth, inside.rstrip('"'), rest
+
     revert = re.match(_REVERT, subject)
     if revert:
         return 1, subject[revert.end() :], ""
@@ -211,6 +214,7 @@ def _find_merged(commit: Commit) -> dict[str, str]:
                 merged.update(dict.fromkeys(_find_suffix(title), SQUASH_RULE))
             merged.update(dict.fromkeys(found, MERGE_RULE))
             break
+
     return merged
 
 
@@ -303,6 +307,7 @@ def _find_suffix(subject: str) -> list[str]:
         items = [item.strip() for item in group.split(",")]
         if re.match(_SUFFIX_ITEM, items[0]):
             found += find_references(group)
+
     return found
 
 
@@ -312,6 +317,7 @@ def _find_closed(text: str) -> set[str]:
     for keyword in re.finditer(_CLOSED, text):
         if not re.search(_NOT_CLOSING, text[max(keyword.start() - _NEAR, 0) : keyword.start()]):
             ends.append(keyword.end())
+
     mentions = find_mentions(text) if ends else []  # most texts close nothing
     closed = set[str]()
     done = 0  # how many mentions are behind us: a list that an earlier keyword began goes on here
@@ -329,4 +335,5 @@ def _find_closed(text: str) -> set[str]:
             if not re.match(_NOT_CLOSED, text[mention.end : mention.end + _NEAR]):
                 closed.add(mention.reference)
             end, joint, done = mention.end, _BETWEEN, index + 1
+
     return closed

@@ -85,6 +85,7 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
                 )
             elif (name := os.fsdecode(record.removeprefix(b"\n"))) in paths:
                 touched.add(name)
+
     return changes + ([head._replace(paths=frozenset(touched))] if touched else [])
 
 
@@ -117,6 +118,7 @@ def read_unchanged(work_tree: str, asked: Sequence[tuple[str, str]]) -> frozense
         found |= {
             (commit, one.path) for one in parse_changes(run(words, work_tree, check=False).out)
         }
+
     return frozenset(found)
 
 
@@ -192,6 +194,7 @@ def find_renamed_folders(
                 target = new.removesuffix(rest) + path[len(folder) :] if new.endswith(rest) else ""
                 counts = seen.setdefault((commit, path), {})
                 counts[target] = counts.get(target, 0) + 1
+
     best = {key: max(counts, key=lambda target: counts[target]) for key, counts in seen.items()}
     return {
         key: target
@@ -255,6 +258,7 @@ def _read_removed_in(work_tree: str, paths: Sequence[str], since: int) -> dict[s
                     removed.setdefault(path, commit)
         if len(removed) == len(wanted):
             break
+
     return removed
 
 
@@ -302,4 +306,5 @@ def _read_renames(
             renames[commit, os.fsdecode(fields[at + 1])] = os.fsdecode(fields[at + 2])
             at += 2
         at += 2 if re.fullmatch(rb"\n?D", fields[at]) else 1
+
     return renames, subjects

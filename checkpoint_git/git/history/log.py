@@ -40,6 +40,7 @@ def read_blocks(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Ite
         if end < len(chunk):
             waiting.append(chunk[end:])
             size += len(chunk) - end
+
     if waiting:
         rest = b"".join(waiting)
         yield rest if rest.endswith(b"\0") else rest + b"\0"

@@ -44,6 +44,7 @@ def find_lost(work_tree: str, commits: Collection[str]) -> set[str]:
         ]
     except CheckpointError:
         return set()
+
     return set(undone).difference(explained)
 
 
@@ -78,6 +79,7 @@ def _read_versions(work_tree: str, commits: Sequence[str]) -> dict[str, list[_Ve
             )
             if change.after and is_file and len(found) < _MOST_FILES and "\n" not in change.path:
                 found.append(_Version(change.path, before, change.after.blob))
+
     return versions
 
 
@@ -95,6 +97,7 @@ def _find_undone(work_tree: str, versions: dict[str, list[_Version]]) -> list[st
                 _is_undone(version, here[f"HEAD:{version.path}"], blobs) for version in found
             ):
                 undone.append(commit)
+
     return undone
 
 

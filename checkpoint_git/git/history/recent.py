@@ -40,6 +40,7 @@ def read_tips(work_tree: str) -> Tips | None:
     if not head:
         has_commits(work_tree)  # raises if git cannot answer
         return None
+
     known = _read_refs(
         work_tree, [_ORIGIN_HEAD, *(f"refs/heads/{name}" for name in _USUAL_BRANCHES)]
     )
@@ -49,6 +50,7 @@ def read_tips(work_tree: str) -> Tips | None:
         if local not in known:
             known.update(_read_refs(work_tree, [local]))
         return Tips(head, (fetched, *known[local][1:]) if local in known else (fetched,))
+
     wished = read_words(work_tree, ["config", "--get", "init.defaultBranch"])
     if wished and wished[0] not in _USUAL_BRANCHES:
         known = {**_read_refs(work_tree, [f"refs/heads/{wished[0]}"]), **known}
@@ -83,6 +85,7 @@ def read_records(work_tree: str, tips: Tips, since: int, now: int) -> Iterator[R
         work_tree, ["--topo-order", f"--since=@{max(since, 0)} +0000", *starts]
     ):
         yield line.pop(record.id, record)
+
     yield from reversed(line.values())
 
 

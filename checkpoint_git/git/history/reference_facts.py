@@ -86,6 +86,7 @@ def read_facts(work_tree: str, asked: Collection[Asked], now: int) -> dict[Asked
     for key, fact in facts.items():
         if fact.state == "merged" and fact.commit in lost:
             facts[key] = fact._replace(state="lost")
+
     return facts
 
 
@@ -103,6 +104,7 @@ def decide(reference: str, sightings: Sequence[Sighting], since: int) -> Fact | 
                     sighting.rule,
                     len(counted),
                 )
+
     return None
 
 
@@ -135,6 +137,7 @@ def find_sightings(
             mark |= reverts.add(commit, claims, mark)
         for parent in record.parents:
             marks[parent] = marks.get(parent, 0) | mark
+
     return found
 
 

@@ -131,6 +131,7 @@ def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
             for commit, touches in steps[:until]
         )
         steps = [*(step for step in early if step.touches), *steps[until:]]
+
     return steps
 
 
@@ -173,6 +174,7 @@ def _parse(fields: Iterator[bytes]) -> Iterator[Step]:
                     change.path, before, change.after.blob if change.after else "", change.came_from
                 )
             )
+
     if step and step.touches:
         yield step
 

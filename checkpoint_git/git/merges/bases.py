@@ -105,10 +105,12 @@ def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
             "the history could not be read whole",
             command("git", "fsck", more=" shows what is missing"),
         )
+
     parents: dict[str, tuple[str, ...]] = {}
     for line in result.out.decode().splitlines():
         one, *above = line.split()
         parents[one] = tuple(above)
+
     return Graph(parents, {one: place for place, one in enumerate(parents)})
 
 
@@ -138,4 +140,5 @@ def find_bases(graph: Graph, first: str, second: str) -> list[str]:
             elif not before & _OLD and after & _OLD:
                 fresh -= 1
             marks[parent] = after
+
     return found

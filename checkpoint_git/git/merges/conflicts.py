@@ -193,6 +193,7 @@ def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
     for data in (raw, raw.replace(b"\r\n", b"\n")):
         if blob == blob_id(data, blob):
             return data
+
     run_git(["hash-object", "-w", f"--path={path}", "--stdin"], work_tree, stdin=raw)
     stored = read_blob(work_tree, blob)
     return raw if stored is None else stored
@@ -238,6 +239,7 @@ def merge_lines(
             *paths,
         ]
         result = run_git(words, cwd, env=env, check=False)
+
     return TextMerge(None if result.code > 127 else result.out, result.code == 0)
 
 

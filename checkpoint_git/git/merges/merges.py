@@ -92,6 +92,7 @@ def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[
         if not missing.intersection(merge.parents):
             first, *others = (trees[parent] for parent in merge.parents)
             pairs[merge.id] = {(first, tree) for tree in (*others, merge.tree)}
+
     every = {pair for some in pairs.values() for pair in some}
     changes = objects.diff_tree_pairs(cwd, every, pathspecs(), env)
 
@@ -148,6 +149,7 @@ def read_touched_each(
         )
         errors += [found] if isinstance(found, CheckpointError) else []
         yield f"{found.message}; {found.hint}" if isinstance(found, CheckpointError) else found
+
     if errors and len(errors) == len(merges):
         raise errors[0]
 

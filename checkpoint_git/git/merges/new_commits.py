@@ -50,6 +50,7 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
             for path, blob in blobs
         }
         tree = write_tree(sealed, site.head, files)
+
     signed = run_git(
         ["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False
     ).out.strip()
@@ -70,11 +71,13 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
         entries = "".join(f"{mode} {blob} 0\t{path}\0" for path, (mode, blob) in files.items())
         run_git(["update-index", "-z", "--index-info"], cwd, stdin=os.fsencode(entries), env=env)
         run_git(["checkout-index", "-f", "-u", "-z", "--stdin"], cwd, stdin=names, env=env)
+
     subject = message.partition("\n")[0]
     words = ["update-ref", "-m", f"checkpoint audit: {subject}", "HEAD", commit, site.head]
     if run_git(words, cwd, env=env, check=False).code != 0:
         hint = "check what is staged (git diff --cached), then commit or unstage it"
         raise CheckpointError("HEAD moved during the repair, so it was not committed", hint)
+
     return commit
 
 
@@ -109,6 +112,7 @@ def write_merge_commit(
             != 0
         ):
             own |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
+
     return (
         run_git([*words, "-F", "-"], cwd, env=own, stdin=message.encode("utf-8", "replace"))
         .out.decode()

@@ -61,6 +61,7 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
         number = _number_of(commit.message)
         if number in heads and len(commit.parents) == 1:
             first.setdefault(number, commit)
+
     if not first:
         return []
     inside = set(
@@ -81,6 +82,7 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
                 found.append(
                     Commit(commit.id, commit.tree, sides, commit.message.partition("\n")[0])
                 )
+
     return found[::-1]
 
 
@@ -96,6 +98,7 @@ def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
         if numbered and kind == "commit":
             where = "merge" if numbered[1] == "merge-requests" else "pull"
             heads.setdefault((where, numbered[2]), set()).add(commit)
+
     return {number: commits.pop() for number, commits in heads.items() if len(commits) == 1}
 
 
@@ -139,4 +142,5 @@ def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> di
             gone.update([one] if commit.id not in gone else [])
             if one in wanted and commit.id not in gone:
                 reverts.setdefault(one, commit.id)
+
     return reverts

@@ -79,6 +79,7 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
         facts, _, path = field.partition("\t")
         mode, blob, stage = facts.split()
         found.setdefault(path, [None, None, None])[_SIDE_OF_STAGE[stage]] = Entry(mode, blob)
+
     notes, texts = [], set[str]()
     at = len(stages) + 1
     while at < len(fields) and fields[at].strip().isdigit():
@@ -89,10 +90,12 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
         elif kind.startswith(_CONFLICT):
             notes.append(Note(kind.removeprefix(_CONFLICT).removesuffix(")"), paths, text.strip()))
         at = end + 2
+
     unsettled = []
     for path, (ours, base, theirs) in sorted(found.items()):
         kinds = dict.fromkeys(note.kind for note in notes if path in note.paths)
         unsettled.append(Unsettled(path, (ours, base, theirs), tuple(kinds)))
+
     return TreeMerge(tree, clean, unsettled, notes, frozenset(texts))
 
 
@@ -168,6 +171,7 @@ def read_rename_losses(
         targets = {one.came_from: one.path for one in renames if one.came_from}
         losses = (RenameLoss(path, mover, targets.get(path, "")) for path in lost)
         found += [loss for loss in losses if not is_merged(loss.target)]
+
     return found
 
 

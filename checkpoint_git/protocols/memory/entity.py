@@ -125,6 +125,7 @@ def read_entity(entity: Entity) -> Reading:
         state = "corrupted"
     elif several:
         state = "interrupted"
+
     observations = [parse(text) for text in entity.observations]
     loose = [observation.text for observation in observations if not observation.key]
     spelled = dict.fromkeys(

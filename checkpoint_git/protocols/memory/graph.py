@@ -78,6 +78,7 @@ def _read_timeout(found: Mapping[str, str]) -> float:
         timeout = float(text)
     except ValueError:
         timeout = 0.0
+
     if 1 <= timeout <= _LONGEST:
         return timeout
     shown = escape_controls(shorten(text, 40))
@@ -107,6 +108,7 @@ def find_home(cwd: str) -> layout.Home:
                 for one in old
                 if isinstance(one, str) and one != own and layout.MARK.fullmatch(one)
             ]
+
     value = {"folder": folder, "marks": by_folder[:_KEPT_MARKS]}
     if known != value:
         write_state(path, value)
@@ -163,6 +165,7 @@ def remember(cwd: str, entity: Entity | None) -> None:
     for key in ("initiative", "milestone", "phase", "next_action", "timestamp"):
         if key in fields:
             note[key] = fields[key][:500]
+
     write_state(path, note)
 
 

@@ -73,6 +73,7 @@ def check_graph_file(path: str) -> None:
         return
     except OSError as error:
         why = error.strerror or why
+
     message = f"the graph's file {escape_controls(path)} cannot be used: {why}"
     raise CheckpointError(
         message,
@@ -94,6 +95,7 @@ def read_lines(path: str) -> list[GraphLine]:
                 "name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH")
             ),
         )
+
     # No server reads UTF-16, as PowerShell writes it. The byte order mark stays: line 1 needs
     # repair
     utf_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
@@ -131,6 +133,7 @@ def plan_repair(lines: list[GraphLine]) -> Repair:
             continue
         for number, line in _split_rows(rows):
             builder.add(number, line, was_split=line is not lines[number - 1])
+
     return builder.finish()
 
 
@@ -165,6 +168,7 @@ class _RepairBuilder:
         if fault:
             self._faults.append((number, fault))
             line = _write_line(value)
+
         self._lines.append(line)
 
     def _join(self, place: int, observations: list[str]) -> None:
@@ -199,6 +203,7 @@ def _split_rows(rows: list[tuple[int, GraphLine]]) -> list[tuple[int, GraphLine]
             newline = text.find("\n", start)
             end = len(text) if newline < 0 else newline
         found.append((first, GraphLine(text[start:end], value)))
+
     return found or rows
 
 
@@ -217,6 +222,7 @@ def _read_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
             return value, start if value is None else mark.end()
         if depth > _DEPTH:
             break
+
     return None, start
 
 
@@ -231,6 +237,7 @@ def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, 
     for key in _TEXTS.get(kind, ()):
         if not isinstance(value.get(key), str):
             return None, f"{kind}: its {key} is not a text"
+
     if kind != "entity":
         return value, ""
 
@@ -239,6 +246,7 @@ def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, 
         observations = [observations]
     elif all(isinstance(text, str) for text in observations):
         return value, ""
+
     texts = [
         text if isinstance(text, str) else json.dumps(text)
         for text in observations

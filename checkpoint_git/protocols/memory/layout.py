@@ -62,6 +62,7 @@ def mark_repository(remote: str, folder: str) -> tuple[str, ...]:
     for text in (*named, above):
         slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", os.path.basename(text))[:40].strip("-.")
         marks.append(f"{slug or 'repository'}-{hashlib.sha256(os.fsencode(text)).hexdigest()[:8]}")
+
     return tuple(marks)
 
 
@@ -83,6 +84,7 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
         raise CheckpointError(
             f"checkpoint.memoryCommand cannot be split into words: {error}", _COMMAND_HINT
         ) from None
+
     added: dict[str, str] = {}
     while words:
         name, equals, value = words[0].partition("=")
@@ -90,6 +92,7 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
             break
         added[name] = value
         words.pop(0)
+
     if not words:
         raise CheckpointError("checkpoint.memoryCommand names no program", _COMMAND_HINT)
     path = check_graph_path(graph or added.get(FILE_VARIABLE, "") or env.get(FILE_VARIABLE, ""))
@@ -97,6 +100,7 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
         added[FILE_VARIABLE] = path
     else:
         path = find_default_graph(words)
+
     return Server(tuple(words), added, path)
 
 

@@ -40,6 +40,7 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
             name,
             hint=_NAME_IT,
         )
+
     if reading.spelled:
         keys = ", ".join(shorten(key, _SHOWN) for key in reading.spelled)
         message = f"keys with capitals are read in lower case: {keys}"
@@ -47,6 +48,7 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
             "checkpoint", "memory", "load", "--continue", more=" writes them so, as every save does"
         )
         yield Finding("memory/key-case", "warning", message, name, hint=hint)
+
     for key, values in reading.several.items():
         shown = " | ".join(shorten(value, _SHOWN) for value in values)
         counts = shorten(reading.fields[key], _SHOWN)
@@ -72,6 +74,7 @@ def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
         hint = advise("to stamp it", "checkpoint", "memory", "load", "--continue")
         yield Finding("memory/no-timestamp", "warning", message, name, hint=hint)
         return
+
     age = now - instant[0]
     if age > STALE_DAYS * DAY:
         message = f"the checkpoint is {age // DAY} days old"

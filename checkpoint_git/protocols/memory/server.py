@@ -45,6 +45,7 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.fix:
         nothing = Line("nothing to fix: the graph's file is missing, unknown or sound", "good")
         return repair_graph(args, invocation) or Outcome({"entity": args.entity}, [nothing])
+
     settings = graph.read_settings(invocation.cwd, args.entity)
     data: dict[str, Any] = {
         "entity": settings.home.name or layout.ENTITY,
@@ -57,11 +58,13 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         message = f"the last save in the background failed: {escape_controls(shorten(log.why.splitlines()[0], 200))}"
         hint = advise("save it now", "checkpoint", "memory", "save", "--on", log.occasion)
         findings.append(Finding("memory/on-commit", "warning", message, hint=hint))
+
     lines: list[Block] = []
     if data["available"]:
         known = data.get("graph") or "known to the server"
         lines.append(Line(f"server:  {data['server']}"))
         lines.append(Line(f"graph:   {known} ({data.get('entities', 0)} entities)"))
+
     if data["proved"]:
         lines.append(Line("a trial checkpoint was written, read back, changed and deleted", "good"))
     return Outcome(data, lines, findings, None if has_errors(findings) else 0)
@@ -75,6 +78,7 @@ def _examine(
             "memory/not-configured", "error", "no memory server is configured", hint=graph.SETUP
         )
         return
+
     path = data["graph"] = graph.find_graph(settings, invocation.env)
     lines = read_lines(path) if path else []
     data["entities"] = sum(line.is_a("entity") for line in lines)
@@ -90,6 +94,7 @@ def _examine(
         message = f"line {at}: {fault} ({count}): no server can use this graph"
         yield Finding("memory/graph-broken", "error", message, path, line=at, hint=BROKEN_HINT)
         return
+
     try:
         with graph.open_graph(settings, invocation.cwd, invocation.env) as transport:
             data["available"] = True
@@ -109,6 +114,7 @@ def _try(
         message = f"the server lacks what a checkpoint needs: {', '.join(missing)}"
         yield Finding("memory/tools-missing", "error", message, hint=graph.SETUP)
         return
+
     if not data["graph"]:  # else not asked: a server needs more than 20 seconds to list 50 MB
         data["entities"] = len(transport.read_graph())
     data["entity"] = store.find_name(transport, home)
@@ -195,6 +201,7 @@ def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError(
             "this is not a git repository, so settings cannot be stored", "or: --global"
         )
+
     node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
     folder = os.path.join(layout.cache_folder(invocation.env), "memory-server")
     path = layout.check_graph_path(args.file or "") or os.path.join(
@@ -253,6 +260,7 @@ def _install(npm: str, folder: str, invocation: Invocation) -> None:
         ) from None
     except OSError as error:
         raise CheckpointError(f"npm could not be started: {error.strerror}", "check PATH") from None
+
     if done.returncode:
         lines = [
             line

@@ -11,9 +11,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.read import read_plain
 
-_FORMER_HEADER = (
-    b"checkpoint-git cache "  # the first line that earlier versions wrote above the JSON
-)
+# the first line that earlier versions wrote above the JSON
+_FORMER_HEADER = b"checkpoint-git cache "
 
 
 def read_state(path: str) -> Any:

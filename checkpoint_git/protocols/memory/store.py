@@ -87,12 +87,14 @@ def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
     for name in home.own_names:
         if name in found:
             return name
+
     if ENTITY not in found or read_entity(found[ENTITY]).state == "foreign":
         return ENTITY
     if OWNER not in fields:
         present = fields.get("initiative", initiative).strip()
         is_other = initiative and initiative.strip() != present
         return home.own_names[0] if is_other else ENTITY
+
     return _find_name_of_clone(transport, home) or home.own_names[0]
 
 
@@ -263,6 +265,7 @@ def _name_fields(given: Mapping[str, Text]) -> dict[str, Text]:
         raise CheckpointError(
             "a field is given twice", f"keep one of each: {keys} in lower case is a field, too"
         )
+
     return named
 
 
@@ -320,6 +323,7 @@ def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
             after = load_entity(transport, name)
             if after is not None and holds(after, wanted):
                 return Saved(after, created, changes)
+
     raise _lost(name)
 
 

@@ -62,6 +62,7 @@ def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], boo
         saved = os.stat(shared_path(cwd, NOTE)).st_mtime_ns
     except OSError:  # no initiative is known
         return
+
     from checkpoint_git.git.settings import MEMORY_ON_IDLE, read_flag
 
     if read_flag(MEMORY_ON_IDLE, cwd) and has_worked(saved):

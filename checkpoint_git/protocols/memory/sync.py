@@ -99,6 +99,7 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             if base_file:
                 graph.remember(invocation.cwd, store.load_entity(transport, name))
                 write_state(base_file, {**base, **agree(fields, document, differences)})
+
     shown = relative_path(path, invocation.cwd)
     return _describe(args, shown, differences, graph.find_copy(copy, name))
 
@@ -128,6 +129,7 @@ def _describe(
         lines = [Line("checkpoint and document are the same", "good")]
     elif args.dry_run:
         lines.append(Line("nothing was changed: this was a dry run", "dim"))
+
     return Outcome(data, lines, [*conflicts, *copies], 0)
 
 
@@ -151,6 +153,7 @@ def _is_other(
         raise CheckpointError(
             f'{error.message}, and the file is about "{escape_controls(shorten(after, 80))}"', hint
         )
+
     if not graph.is_confirmed(error.question, invocation, yes=args.yes):
         raise error
     return True
@@ -163,11 +166,13 @@ def check_shape(document: Any, path: str) -> dict[str, Any]:
         raise CheckpointError(
             f"{path}: it is not a mapping", "its top level has active, sessions and resume"
         )
+
     if "active" not in document and (
         found := ", ".join(key for key in _OTHER_SHAPE if key in document)
     ):
         message = f"{path}: a status file of another kind: it has {found}, and no active"
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
+
     for field in FIELDS:
         try:
             _read_text(document, field)
@@ -175,6 +180,7 @@ def check_shape(document: Any, path: str) -> dict[str, Any]:
             raise CheckpointError(
                 f"{path}: {_place(field)} has an unknown form", "write a text, or several"
             ) from None
+
     return document
 
 
@@ -198,6 +204,7 @@ def compare(
         difference = _compare_field(field, ours, theirs, before, to_document=to_document)
         if difference:
             found.append(difference)
+
     return found
 
 
@@ -226,6 +233,7 @@ def _compare_field(
     else:
         winner = "checkpoint"
         is_lost = bool(ours and theirs) and not is_theirs_old
+
     return GraphDifference(field, _place(field), ours, theirs, is_lost, winner)
 
 
@@ -300,6 +308,7 @@ def plan_document(
             changes[path] = [part.strip() for part in found.ours.split(separator) if part.strip()]
         else:
             changes[path] = found.ours
+
     return changes
 
 
@@ -336,6 +345,7 @@ def _write_checkpoint(
                 Blank("name", "NAME"),
             ),
         )
+
     return store.save_checkpoint(
         transport, home, lambda: TriggerRequest("manual", fields), now, keep, replace=True
     ).copy
@@ -380,6 +390,7 @@ def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
         return [
             Finding("memory/sync-differs", "warning", str(one), shown, hint=hint) for one in newer
         ]
+
     return []
 
 
@@ -392,6 +403,7 @@ def _find_document(cwd: str, named: str) -> str:
     ):
         if os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
             return path
+
     message = f"no {STATUS_FILE} found in {escape_controls(cwd)} or above it"
     raise CheckpointError(
         message, advise("name the file", "checkpoint", "memory", "sync", Blank("path", "PATH"))

@@ -66,6 +66,7 @@ def plan_fields(
         doing := before.get("next_action") or before.get("last_action")
     ):
         changes["interrupted_action"] = doing
+
     changes |= {**request.given, "timestamp": stamp}
     missing = [
         key
@@ -76,7 +77,9 @@ def plan_fields(
         options = [_OPTIONS.get(key, f"--{key.replace('_', '-')}") for key in missing]
         message = f"a checkpoint on {request.trigger} needs {', '.join(missing)}"
         raise CheckpointError(message, f"give {', '.join(options)}")
+
     for key, kept_on in _TRANSIENT.items():
         if key in before and request.trigger not in kept_on:
             changes.setdefault(key, None)
+
     return changes

@@ -214,6 +214,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
         hint = command("checkpoint", "memory", "--help", more=" shows what each verb takes")
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
+
     fields = [word.partition("=")[2] for word in (*args.words, *(args.set or ()))]
     check_filled([*vars(args).values(), *fields])
     try:
@@ -223,6 +224,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             raise
         finding = Finding("memory/unavailable", "warning", error.message, hint=error.hint)
         outcome = Outcome({"available": False, "saved": False}, (), [finding], 0)
+
     return outcome._replace(data={"action": args.action, "available": True, **outcome.data})
 
 
@@ -234,11 +236,13 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             (key, join_files(value) if isinstance(value, list) else value)
             for key, value in fields.items()
         )
+
     if args.commit and trigger != "commit":
         raise CheckpointError(
             "--commit goes with --on commit",
             command("checkpoint", "memory", "save", "--on", "commit"),
         )
+
     if trigger == "idle" and (position := _find_position(invocation.cwd)):
         given["stopped_on"] = position
     given.update(_read_given(args, invocation))
@@ -255,6 +259,7 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     with graph.open_checkpoint(args, invocation) as (transport, home):
         write = partial(store.save_checkpoint, transport, home, read_request, invocation.now, keep)
         saved = _confirm(lambda is_sure: write(replace=is_sure), args, invocation)
+
     clear_log(invocation.cwd)
     outcome = _describe_saved(saved, args, invocation)
     return outcome._replace(data={**outcome.data, "trigger": trigger})
@@ -282,16 +287,19 @@ def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             "update needs something to change",
             command("checkpoint", "memory", "update", "phase=review"),
         )
+
     if {"initiative", "timestamp"}.intersection(
         key for key, value in given.items() if value is None
     ):
         raise CheckpointError(
             "initiative and timestamp cannot be removed", "give them another value"
         )
+
     keep = graph.make_keep(invocation)
     with graph.open_checkpoint(args, invocation) as (transport, home):
         write = partial(store.update_checkpoint, transport, home, given, invocation.now, keep)
         saved = _confirm(lambda is_sure: write(rename=is_sure), args, invocation)
+
     return _describe_saved(saved, args, invocation)
 
 
@@ -302,6 +310,7 @@ def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
         raise CheckpointError(
             f'no commit "{shown}" in this repository', "make a commit first, or name one: --commit"
         )
+
     subject = (
         run_git(["show", "-s", "--format=%s", commit_id], cwd)
         .out.decode("utf-8", "replace")
@@ -357,6 +366,7 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or escape_controls(str(error))
         raise CheckpointError(f"{shown} could not be read: {why}", hint) from None
+
     odd = (
         [key for key, item in value.items() if not isinstance(item, str)]
         if isinstance(value, dict)
@@ -369,6 +379,7 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
             else "it is not an object of texts"
         )
         raise CheckpointError(f"{shown}: {what}", hint)
+
     check_filled(value)
     return dict(value)
 
@@ -448,6 +459,7 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if choice == "fresh":
         args.yes = True
         return _clear(args, invocation)
+
     return Outcome(data, lines, findings, 0)
 
 
@@ -480,6 +492,7 @@ def _list_options(advised: str) -> list[dict[str, Any]]:
                 "command": usage,
             }
         )
+
     return options
 
 
@@ -529,6 +542,7 @@ def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outc
     ) as error:  # others' entities are broken; a large graph takes long to list
         warning = Finding("memory/graph-broken", "warning", error.message, hint=error.hint)
         findings += [warning] if isinstance(error, GraphError) else []
+
     shown = ", ".join(
         f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5]
     )
@@ -538,6 +552,7 @@ def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outc
             "to use one of them here", "git", "config", "checkpoint.memoryEntity", others[0].name
         )
         findings.append(Finding("memory/others", "note", message, hint=hint))
+
     return Outcome(data, [Line("no checkpoint: nothing to resume", "dim")], findings)
 
 
@@ -640,6 +655,7 @@ def _delete(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             entity = store.load_entity(transport, name) or entity
             copy = keep(entity)
             store.remove_entity(transport, name)
+
     graph.remember(invocation.cwd, None)
     data = {"entity": name, "deleted": True, "copy": copy, "final": read_entity(entity).fields}
     lines: list[Block] = [

@@ -79,6 +79,7 @@ class Pipeline:
             raise CheckpointError(
                 f"{found.path}: {'; '.join(found.messages('error'))}", "restore it, or use fallback"
             )
+
         assert found.value is not None
         return found.value
 

@@ -57,11 +57,13 @@ def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str =
                 f"{ticket_id} has no records below {base}", "name the run that begins: --run-id ID"
             )
         run_id = newest.name.run_id
+
     trouble = layout.find_run_trouble(run_id)
     if trouble:
         raise CheckpointError(
             f"invalid run id {quote(run_id)}: {trouble}", "give a UUID or a short name"
         )
+
     return Run(base, ticket_id, layout.normalize_run_id(run_id), layout.number_phases(phases))
 
 
@@ -114,6 +116,7 @@ def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) ->
         value["attempt_number"] = next_attempt(run, draft.phase)
         if _create(run, value):
             return WrittenRecord(_path(run, value), value, warnings)
+
     taken = run.attempts(draft.phase)
     if attempt in taken or not _create(run, value):
         following = max([attempt, *run.attempts(draft.phase)]) + 1
@@ -121,6 +124,7 @@ def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) ->
         raise CheckpointError(
             message, f"increment the attempt number: --attempt {following}, or --attempt auto"
         )
+
     newest = max(taken, default=0)
     if attempt < newest:
         warnings.append(f"attempt {newest} exists already: read still returns that one")
@@ -136,6 +140,7 @@ def make_value(run: Run, draft: RecordDraft, attempt: int, now: int) -> dict[str
         payload["label_applied_at"] = (
             rules.to_utc(payload["label_applied_at"]) or payload["label_applied_at"]
         )
+
     timestamp = draft.timestamp or write_instant(now)
     return {
         "schema_version": rules.SCHEMA_VERSION,
@@ -157,11 +162,13 @@ def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
         message = "; ".join(finding.message for finding in errors)
         hint = next((finding.hint for finding in errors if finding.hint), "fix it and write again")
         raise CheckpointError(f"invalid checkpoint: {message}", hint)
+
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # JSON can spell halves of surrogate pairs, which no file can hold
         message = "invalid checkpoint: it contains text that is not Unicode"
         raise CheckpointError(message, "fix it and write again") from None
+
     return [finding.message for finding in findings]
 
 
@@ -181,10 +188,12 @@ def _create(run: Run, value: dict[str, Any]) -> bool:
             f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit",
             "list less",
         )
+
     if data.count(b"\n") > MAX_VALUES // 2:
         raise CheckpointError(
             f"the checkpoint would have more than {MAX_VALUES // 2} lines", "list less"
         )
+
     return atomic.create_file(os.path.join(run.base, _path(run, value)), data, layout.FILE_MODE)
 
 
@@ -227,6 +236,7 @@ def read_newest(
         if record.is_valid:
             return Found(record, [Skipped(each.path, each.messages("error")[0]) for each in broken])
         broken.append(record)
+
     return Found(broken[0], [])
 
 
@@ -327,4 +337,5 @@ def plan_resume(
         elif record.is_valid:
             before = record
         phases.append(PhaseState(earlier, record, record.messages("error")))
+
     return Resumption(phase, phases, [*passed, *odd])

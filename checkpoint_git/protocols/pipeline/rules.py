@@ -47,6 +47,7 @@ def describe(mismatch: Mismatch) -> Finding:
     elif mismatch.keyword == "pattern":
         code, what, hint = _PATTERNS.get(mismatch.where.rpartition("/")[2], _PATTERNS["commit"])
         message = f"{name} is {quote(mismatch.value)}, which is not {what}"
+
     if (name, mismatch.keyword) == ("phase", "enum"):
         code = "pipeline/unknown-phase"
     return make_error(code, message.replace(name, name.replace(".", "/"), 1), mismatch.where, hint)
@@ -101,6 +102,7 @@ def _check_identity(value: dict[str, Any]) -> Iterator[Finding]:
             "/schema_version",
             "a newer checkpoint-git may know it",
         )
+
     trouble = layout.find_ticket_trouble(ticket) if isinstance(ticket, str) and ticket else ""
     if trouble:
         yield make_error(
@@ -197,6 +199,7 @@ def _check_payload(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[F
         )
         hint = "both name the same phase; a payload that is being written may leave it out"
         yield make_error("pipeline/payload-phase", message, "/phase_payload/phase", hint)
+
     numbers = {"/attempt_number": value.get("attempt_number")}
     for where, number in {
         **numbers,

@@ -57,6 +57,7 @@ def read_setting(cwd: str, env: Mapping[str, str], name: str) -> str:
             if value and name == PIPELINE_DIR
             else value
         )
+
     return ""
 
 
@@ -92,6 +93,7 @@ def read_base(base: str, top: str) -> list[RunState]:
                     relative_path(os.path.join(base, ticket, run), top),
                 )
             )
+
     return runs
 
 
@@ -102,6 +104,7 @@ def check_base(base: str) -> None:
         raise CheckpointError(
             f'"{escape_controls(base)}" cannot be the base of the records: {trouble}', hint
         )
+
     repository = find_repository(base)
     if repository:  # what a branch brings leads nowhere else
         check_way(base, repository[0])
@@ -124,6 +127,7 @@ def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
                     "it contains records, but its name is not the UUID of a run",
                 )
             )
+
     return runs
 
 
@@ -140,6 +144,7 @@ def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -
         elif layout.looks_like_record(file_name):
             reason = "its name is not phase_<ordinal>_<phase>_a<attempt>.yaml of a known phase"
             skipped.append(Skipped(f"{folder}/{file_name}", reason))
+
     return sorted(names, key=lambda name: (name.ordinal, name.phase, name.attempt))
 
 
@@ -150,6 +155,7 @@ def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
     ):
         skipped.append(Skipped(folder, "it is a symbolic link that leads out of the base"))
         return []
+
     try:
         return os.listdir(path)
     except FileNotFoundError:
@@ -158,6 +164,7 @@ def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
         skipped.append(Skipped(folder, "it is not a folder"))
     except OSError as error:
         skipped.append(Skipped(folder, f"it cannot be read: {error.strerror}"))
+
     return []
 
 

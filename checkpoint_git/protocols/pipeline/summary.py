@@ -49,6 +49,7 @@ def summarize(question: Question) -> Summary:
             Line(""),
             Table(("pipeline", "run", "phases over", "records"), rows[:_MOST_SHOWN]),
         ]
+
     if len(runs) > _MOST_SHOWN:
         blocks.append(
             Line(
@@ -57,6 +58,7 @@ def summarize(question: Question) -> Summary:
                 hint=command("checkpoint", "pipeline", "list"),
             )
         )
+
     lines = [
         clean(
             f"pipeline {run.ticket_id} {run.run_id}: {', '.join(run.phases) or 'no phase'} recorded",

@@ -63,6 +63,7 @@ def check_file(path: str, data: bytes, *, now: int) -> Document:
             else []
         )
         return Document(path, "", None, None, len(data), odd)
+
     record = check_record(path, data, now=now)
     return Document(
         path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings
@@ -88,6 +89,7 @@ def find_files(folder: str) -> list[str]:
             for one in paths
             if layout.find_skill(one) or (protocol_of(one) == "pipeline" and _is_odd(one))
         ]
+
     return found
 
 
@@ -107,6 +109,7 @@ def check_record(
     if isinstance(data, OSError):
         message = f"the file cannot be read: {data.strerror or data}"
         return CheckedRecord(path, name, None, [Finding("file/unreadable", "error", message, path)])
+
     try:
         text = yamltext.decode(data)
         value = yamltext.load(text)
@@ -118,11 +121,13 @@ def check_record(
             None,
             [Finding(error.code, "error", message, path, "", error.line, error.column)],
         )
+
     if not isinstance(value, dict):
         message = "the file is not a mapping, as a record is"
         return CheckedRecord(
             path, name, None, [Finding("yaml/not-a-mapping", "error", message, path, "", 1, 1)]
         )
+
     findings = check_value(value, path, len(data), now, brief=brief)
     return CheckedRecord(path, name, value, _locate_all(findings, path, text, brief=brief))
 
@@ -189,6 +194,7 @@ def compare_with_repository(record: CheckedRecord, path: str) -> list[Finding]:
         raise CheckpointError(
             f"--repo {escape_controls(path)} is not in a git work tree", "name a folder of one"
         )
+
     assert record.value is not None
     commit_map, payload = record.value["repo_commit_map"], record.value["phase_payload"]
     work_tree, names = repository[0], _read_names(*repository)
@@ -202,6 +208,7 @@ def compare_with_repository(record: CheckedRecord, path: str) -> list[Finding]:
             found.append(
                 Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map")
             )
+
     commits |= {
         f"/phase_payload/{field}": payload[field]
         for field in rules.COMMIT_FIELDS
@@ -215,6 +222,7 @@ def compare_with_repository(record: CheckedRecord, path: str) -> list[Finding]:
             found.append(
                 Finding("pipeline/artifact-missing", "error", message, where=where, hint=hint)
             )
+
     return [finding._replace(path=record.path) for finding in found]
 
 

@@ -168,6 +168,7 @@ class PipelineRequest(NamedTuple):
                     f"{option}: {path} cannot be read: {content.strerror}", "name a file: @FILE"
                 )
             text = content.decode("utf-8", "replace")
+
         wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
         try:
             value = jsontext.load(text)
@@ -176,10 +177,12 @@ class PipelineRequest(NamedTuple):
             raise CheckpointError(
                 f"{option} is not JSON: {message}", f"give {wanted}, in single quotes"
             ) from None
+
         if not isinstance(value, kind):
             raise CheckpointError(
                 f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes"
             )
+
         return value
 
     @property
@@ -197,6 +200,7 @@ class PipelineRequest(NamedTuple):
             and int(text) >= 1
         ):
             return int(text)
+
         message = f'invalid --attempt "{escape_controls(shorten(text, 40))}": expected 1 to {layout.MAX_ATTEMPT}'
         raise CheckpointError(message, "or write --attempt auto")
 
@@ -248,6 +252,7 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
             "warnings": [],
             "checkpoint": None,
         }
+
     let_through = "--non-blocking" in words and "write" in words
     warning = (
         f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
@@ -262,6 +267,7 @@ def _write(request: PipelineRequest) -> PipelineReply:
         raise CheckpointError(
             "--timestamp is empty", "leave it out for now, or give --timestamp 2026-03-31T14:00:00Z"
         )
+
     run = request.run
     draft = records.RecordDraft(
         phase=records.check_phase(args.phase, run.phases),
@@ -284,6 +290,7 @@ def _read(request: PipelineRequest) -> PipelineReply:
     if not record.is_valid:
         hint = "no attempt at this phase is good: run the phase again" if fallback else _BROKEN_HINT
         raise CheckpointError(f"{record.place}: {'; '.join(record.messages('error'))}", hint)
+
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
         members |= {
@@ -291,6 +298,7 @@ def _read(request: PipelineRequest) -> PipelineReply:
             "skipped": _skipped(found.skipped),
             "warnings": found.warnings,
         }
+
     return PipelineReply(True, members)
 
 
@@ -309,6 +317,7 @@ def _validate(request: PipelineRequest) -> PipelineReply:
             "error": f"{record.place} is not valid: {members['errors'][0]}",
             "hint": _BROKEN_HINT,
         }
+
     return PipelineReply(record.is_valid, members)
 
 
@@ -328,6 +337,7 @@ def _list(request: PipelineRequest) -> PipelineReply:
                 "runs": runs,
             },
         )
+
     records.check_ticket(request.base, args.ticket_id)
     run_id = request.run.run_id if args.run_id is not None else ""
     skipped: list[Skipped] = []
@@ -388,6 +398,7 @@ def _restore(phase: str, plan: records.Resumption) -> PipelineReply:
         payload = dict(value["phase_payload"])
         payload.pop("phase", None)
         payloads[value["phase"]] = payload
+
     members = {
         "resume_from": phase,
         "completed_phases": [*payloads],

@@ -98,6 +98,7 @@ def open_snapshot(
         paths = [
             path for path in sorted(wanted) if os.path.isfile(os.path.join(workspace.root, path))
         ][:1]
+
     staged = _read_staged(workspace, found)
     entries = _read_entries(
         workspace, {path: wanted[path] for path in paths}, frozenset(closed), staged
@@ -166,6 +167,7 @@ def _find_changes(
         raise CheckpointError(
             f"git cannot add what is here: {escape_controls(str(error))}", hint
         ) from None
+
     places = [f":(top,literal){path}" for path in within or ()]
     changes = diff_trees(workspace.root, present, found.tree, places, quiet_env(workspace.env))
     return [change for change in changes if _is_restored(change, is_named=bool(within))]
@@ -293,6 +295,7 @@ def _find_stored(
             words = ["cat-file", "--filters", f"--path={path}", wanted[path].blob]
             content = run_git(words, workspace.root, env=env).out
             stored[path] = write_contents(workspace.root, [content], workspace.env)[0]
+
     return stored
 
 

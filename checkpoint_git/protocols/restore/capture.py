@@ -136,6 +136,7 @@ def _find_secret(
     for path in doubtful:
         if path in tracked or rules.is_harmless(os.path.join(workspace.root, path)):
             kept.add(path)
+
     return [path for path in paths if path not in kept]
 
 

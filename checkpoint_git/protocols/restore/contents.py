@@ -44,9 +44,8 @@ class ContentEntry(NamedTuple):
     size: int = 0  # bytes of a file's content, or of a link's target
     sha256: str = ""  # of the same, hexadecimal; "" for folders and absent paths
     blob: str = ""  # the id under which git keeps the content
-    twin: str = (
-        ""  # if the file has several names (hard links) and this is not the first: the first
-    )
+    # if the file has several names (hard links) and this is not the first: the first
+    twin: str = ""
 
 
 class ContentDifference(NamedTuple):
@@ -159,4 +158,5 @@ def hash_contents(entries: Iterable[ContentEntry], parts: Sequence[Part] = ()) -
     for part in sorted(parts, key=lambda part: (part.kind, part.name)):
         line = f"\n{part.kind} {len(part.name)} {part.name} {part.sha256}"
         digest.update(line.encode("utf-8", "surrogateescape"))
+
     return f"sha256:{digest.hexdigest()}"

@@ -129,6 +129,7 @@ def _check_record(
     if manifest.trouble:
         yield _useless("restore/manifest", f"{manifest.id}: {manifest.trouble}", manifest)
         return
+
     if manifest.value["type"] == "git_stash" and not has_ref:
         message = f"{layout.ref_name(manifest.id)} is gone, so git may delete its content"
         yield _useless("restore/ref", message, manifest)

@@ -112,6 +112,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         return _stop(
             f"{call.path} belongs to git, and no restore point brings that back: {_LET_USER}"
         )
+
     if args.require:
         return _check_points(call, invocation)
     return _keep(tops, find_label(data), call)
@@ -222,6 +223,7 @@ def _check_points(call: Call, invocation: Invocation) -> Answer:
                 f"no live restore point of this clone covers {root}: make one in a terminal: "
                 f"cd {shlex.quote(root)} && checkpoint restore-point create . --expiry 8h"
             )
+
     return Answer((), ALLOWED)
 
 

@@ -72,6 +72,7 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
         raise CheckpointError(
             f"{escape_controls(cwd)} is in a repository without a work tree", hint
         )
+
     return Workspace(find_or_plan_place(cwd).root, cwd, now, env, None)
 
 

@@ -256,6 +256,7 @@ def _find_program(words: list[str]) -> tuple[str, list[str]]:
     if has_options:  # the first word may belong to an option: sudo -u somebody
         near = range(start, min(start + _NEAR, len(words)))
         start = next((index for index in near if _base_name(words[index]) in _KNOWN), start)
+
     name, rest = _base_name(words[start]), words[start + 1 :]
     if name != "git":
         return name, rest
@@ -287,6 +288,7 @@ def _fits(row: LossRow, pipeline: Sequence[Simple], cwd: str, top: str) -> bool:
         _fits_word("-n", word) or word == "--dry-run" for word in words
     ):
         return False
+
     if simple.name == "find":
         words = _find_words(pipeline)
     elif simple.name in ("cp", "install", "ln", "rsync"):  # what comes before is only read

@@ -170,6 +170,7 @@ def verify_point(
     ) as error:  # such as a read-only file system, on which the check is as good
         message = f"this check is not in the log: {error.message}"
         findings.append(Finding("restore/not-logged", "note", message, hint=error.hint))
+
     proofs = {proof: not codes.intersection(disproving) for proof, disproving in _PROOFS.items()}
     return Verified(manifest, findings, proofs)
 

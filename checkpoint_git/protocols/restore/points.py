@@ -197,6 +197,7 @@ def _capture_proven(
     for scope_path in waiting:
         if layout.find_version(scope_path.status) != versions[scope_path.path]:
             raise scope.changing_error(scope_path.path)
+
     raise scope.changing_error(waiting[0].path)
 
 

@@ -54,6 +54,7 @@ def _begin(
         verify = ("checkpoint", "restore-point", "verify", manifest.id)
         hint = join_hints(command(*verify, more=" shows the details"), "nothing was changed")
         raise CheckpointError(f"{manifest.id} cannot be relied on: {manifest.trouble}", hint)
+
     if location is None:
         location = store.locate(workspace, manifest.id)
     kept_parts = parts.read_parts(manifest.value, wanted.within)
@@ -195,6 +196,7 @@ def find_moved(
             restored.append(sentence)
         else:
             staying.append(f"{sentence} ({option} restores it)")
+
     return staying, restored
 
 
@@ -252,6 +254,7 @@ def _read_scope(job: Job) -> list[ScopePath]:
         is_missed = entry.kind == "folder" and entry.path not in known
         if is_missed and layout.is_folder(root, entry.path):
             found.append(look_at(root, entry.path))
+
     return found
 
 
@@ -316,6 +319,7 @@ def _check_result(job: Job, safety: str, planned: MechanismPlan) -> list[str]:
     for path in staying:
         if path in known:
             notes.append(f"{path} stays: it contains files that no restore point keeps")
+
     return notes
 
 

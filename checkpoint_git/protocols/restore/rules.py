@@ -149,6 +149,7 @@ def check(value: dict[str, Any], point: str) -> list[Finding]:
     if not troubles and value["hash"] != _hash(value):
         message = "the hash is not that of the entries"
         troubles.append(_Trouble("restore/manifest-hash", message, "/hash"))
+
     return [
         Finding(trouble.code, "error", trouble.message, where=trouble.where, hint=_HINT)
         for trouble in troubles

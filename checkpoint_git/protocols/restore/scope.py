@@ -98,6 +98,7 @@ def _find_starts(
         hint = "check the spelling; --absent accepts a missing path: "
         hint += "a rollback removes what is created there"
         raise CheckpointError(f"{shown} does not exist", hint)
+
     return starts
 
 
@@ -124,10 +125,12 @@ def _place(root: str, scope: str, cwd: str) -> str:
     if path and not is_plain_path(path):
         message = f"{shown} belongs to git or to the restore points themselves"
         raise CheckpointError(message, "name the files you work on")
+
     link = find_link(os.path.dirname(path), root)
     if link:
         message = f"{shown} is behind the symbolic link {escape_controls(link)}"
         raise CheckpointError(message, "name the place it leads to")
+
     return path
 
 
@@ -216,6 +219,7 @@ def read_entry_at(root: str, found: ScopePath) -> ContentEntry:
     for _ in range(_TRIES):
         with suppress(ChangedError):
             return read_file(root, found.path)
+
     raise changing_error(found.path)
 
 

@@ -83,6 +83,7 @@ def _write_lines(root: str, kind: str, entries: Sequence[ContentEntry]) -> list[
     for folder in reversed(folders):
         name = _quote(folder)
         lines.append(f"chmod {folder.mode:04o} -- {name} || fail {name}\n")
+
     return lines
 
 

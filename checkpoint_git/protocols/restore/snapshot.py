@@ -248,6 +248,7 @@ def _take_locked(repository: SnapshotRepository, label: str) -> str:
         number = int(repository.ask("rev-list", "--walk-reflogs", "--count", REF, "--") or 0)
         if label.endswith(_END) or number % _OFTEN == 0 or size > budget // _OFTEN:
             drop_oldest(repository)
+
     return tree
 
 
@@ -309,6 +310,7 @@ def _begin(repository: SnapshotRepository) -> None:
         os.path.join(os.path.dirname(__file__), "secret_names.json"), encoding="utf-8"
     ) as stream:
         secrets = json.load(stream)
+
     exclude = os.path.join(repository.common_dir, "info", "exclude")
     files = {
         "HEAD": "ref: refs/heads/none\n",  # git wants one
@@ -356,6 +358,7 @@ def _write_settings(repository: SnapshotRepository) -> str:
     for path in users:
         quoted = path.replace("\\", "\\\\").replace('"', '\\"')
         lines += ["[include]", f'\tpath = "{quoted}"']
+
     return "\n".join(lines) + "\n" + _SETTINGS
 
 
@@ -381,6 +384,7 @@ def _list_pathspecs(secrets: dict[str, list[str]]) -> list[str]:
         specs.append(f":(icase,exclude)*/{name}")
         # [s]ecrets is a file, secrets a folder too
         specs.append(f":(icase,exclude)[{name[0]}]{name[1:]}")
+
     specs += [f":(icase,exclude)*{ending}" for ending in secrets["endings"]]
     return specs
 
@@ -538,6 +542,7 @@ def _list_operation_files(repository: SnapshotRepository) -> list[str]:
                 os.path.relpath(os.path.join(folder, file), repository.git_dir)
                 for file in sorted(names)
             ]
+
     return found
 
 
@@ -564,6 +569,7 @@ def drop_oldest(repository: SnapshotRepository, most: int = MOST) -> int:
     elif keep < len(commits):
         old = [f"{REF}@{{{number}}}" for number in range(len(commits) - 1, keep - 1, -1)]
         repository.ask("reflog", "delete", "--rewrite", *old)
+
     return len(commits) - keep
 
 

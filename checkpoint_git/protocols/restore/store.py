@@ -40,9 +40,8 @@ CREATE_HINT = command(
     "checkpoint", "restore-point", "create", Blank("what to keep", "SCOPE"), more=" makes one"
 )
 _BUILDING = ".new-"
-_JOURNAL = (
-    "rollback"  # in the folder of a safety point while the rollback that it is for is under way
-)
+# in the folder of a safety point while the rollback that it is for is under way
+_JOURNAL = "rollback"
 _JOURNALED = re.compile("(?:chk_|auto-)[a-z0-9_]+(?: --index| --operation| --scope PART)*")
 _MUTABLE = ("state", "history", "digest")
 
@@ -119,6 +118,7 @@ def parse_manifest(point: str, data: bytes) -> Manifest:
     for finding in rules.check(value, point):
         trouble = f"its manifest is wrong at {finding.where}: {finding.message}"
         return Manifest(point, value, trouble)
+
     return Manifest(point, value)
 
 
@@ -220,6 +220,7 @@ def is_covered(workspace: Workspace) -> bool:
         is_whole = has_all and is_of_work_tree(workspace, manifest)
         if is_whole and (point in refs or manifest.value["type"] != "git_stash"):
             return True
+
     return False
 
 
@@ -238,6 +239,7 @@ def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Man
         message = f"{manifest.id} is not in this clone's store, so it is untrusted"
         show = advise("look at it first", "checkpoint", "restore-point", "show", manifest.id)
         raise CheckpointError(message, join_hints(show, "--foreign uses it"))
+
     return manifest
 
 
@@ -260,6 +262,7 @@ def find_id(workspace: Workspace, word: str) -> str:
     if len(found) > 1:
         message = f"{len(found)} restore points match: {', '.join(found[:5])}"
         raise CheckpointError(message, "write more of it")
+
     return found[0] if found else layout.check_id(word)
 
 
@@ -283,6 +286,7 @@ def _find_latest(workspace: Workspace) -> str:
     if of_others:
         use = ("checkpoint", "restore-point", "rollback", of_others, "--here")
         hint = join_hints(hint, advise(f"another work tree has {of_others}", *use))
+
     raise CheckpointError("no live restore point yet", hint)
 
 
@@ -449,6 +453,7 @@ def clear_unfinished(workspace: Workspace) -> None:
     with suppress(OSError):
         if read_if_there(lock) == layout.LOCKED:
             remove_quietly(lock)  # of a rollback that was killed: we hold the lock of all others
+
     remove_stray_files(workspace.git_dir)
 
 

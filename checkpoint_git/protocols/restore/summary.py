@@ -40,6 +40,7 @@ def summarize(question: Question) -> Summary:
                 "restore-point OPERAND create": [":files"],
             }
         )
+
     if question.reader == "report":
         return Summary(blocks=list(_list_points(question)))
     if not points:

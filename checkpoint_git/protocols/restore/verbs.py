@@ -423,6 +423,7 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         words = rollback.write_words(done.result.safety, wanted._replace(within=None)).split()
         undo = command("checkpoint", "restore-point", "rollback", *words)
         lines.append(Line("undo with", "dim", hint=undo))
+
     return Outcome(data, lines)
 
 
@@ -571,6 +572,7 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if args.operands not in ([], ["verify"]):
         words = " ".join(args.operands)
         raise CheckpointError(f"audit takes nothing or `verify`, not {words!a}", _HELP)
+
     lines = audit.read_records(workspace.root)
     if args.operands:
         return _verify_log(workspace, lines)

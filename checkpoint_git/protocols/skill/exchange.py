@@ -64,4 +64,5 @@ def plan_edits(fields: Mapping[str, str], value: Mapping[str, Any]) -> list[Edit
         if not ahead or action_text(ahead[0]) != fields["next_action"]:
             others = [action for action in ahead if action_text(action) != fields["next_action"]]
             replace["next_actions"] = [fields["next_action"], *others]
+
     return make_edits(replace, None)

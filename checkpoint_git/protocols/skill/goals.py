@@ -40,6 +40,7 @@ def find_merging(text: str) -> list[str]:
     for start, stop in dict.fromkeys((mention.start, mention.end) for mention in mentions):
         signed += text[end:start] + _SIGN
         end = stop
+
     signed += text[end:]
     references = [mention.reference for mention in mentions]
     is_mergeable = all(map(is_pull_request, references))
@@ -70,6 +71,7 @@ def find_goals(action: Any) -> list[str]:
         if not named:
             return []  # nobody knows what must be merged
         goals += named
+
     return list(dict.fromkeys(goals))
 
 

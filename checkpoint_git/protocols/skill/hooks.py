@@ -70,4 +70,5 @@ def name_schemas(place: Place, now: int, *, wanted: bool, dry_run: bool) -> list
             found.append(layout.checkpoint_path(place, skill))
             if not dry_run:
                 store.change_checkpoint(place, skill, change, now)
+
     return found

@@ -186,6 +186,7 @@ def _short_names(parent: str) -> dict[str, str]:
         for at in range(1, len(words)):
             for part in ("_".join(words[:at]), "_".join(words[at:])):
                 parts.setdefault(part, set()).add(place)
+
     short = {
         part: min(found)
         for part, found in parts.items()

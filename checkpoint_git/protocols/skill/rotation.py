@@ -56,6 +56,7 @@ def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = No
     if superseded:
         rest["superseded"] = []
         moved.append(Moved("/superseded", superseded))
+
     moved += _take_decisions(rest, keeper)
     moved += _take_state(rest, keeper)
     return Rotation(rest, moved, keeper.kept)
@@ -136,6 +137,7 @@ class _Keeper:
                 stays.append(item)
             else:
                 past.append(item)
+
         return stays, past
 
 
@@ -149,6 +151,7 @@ def _open_texts(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 f"blocker {shorten(str(blocker.get('id', '?')), 40)}",
                 views.text_field(blocker, key),
             )
+
     for row in views.open_rows(value):
         for key in ("id", "label", "notes"):
             yield f"row {shorten(str(row.get('id', '?')), 40)}", views.text_field(row, key)
@@ -165,6 +168,7 @@ def find_entry_references(item: Any) -> list[str]:
         return [
             one for key in _ENTRY_KEYS if key in item for one in find_entry_references(item[key])
         ]
+
     text = item.decode("ascii", "replace") if isinstance(item, bytes) else item
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text)
@@ -218,6 +222,7 @@ def _take_state(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
             )
         if past:
             moved.append(Moved(where, past))
+
     if moved:
         rest["skill_state"] = left
     return moved

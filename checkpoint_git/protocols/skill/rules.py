@@ -179,6 +179,7 @@ def _describe_no_instant(text: str, where: str, name: str, level: Level) -> Find
         hint = advise_edit("if it is in UTC", where, f"={guess}")
     else:
         hint = advise_edit("write a timestamp like 2026-03-31T14:00:00Z", where, FILL)
+
     return Finding(code, level, f"{name} is {quote(text)}: {fault}", where=where, hint=hint)
 
 
@@ -262,6 +263,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         what = "if all is done, set --status=complete; else name the next action"
         hint = advise_edit(what, "/next_actions", blank("+=", "the next action"))
         yield make_error("skill/next-actions-empty", message, "/next_actions", hint)
+
     if value.get("recently_done") and value.get("progress_table", []) == []:
         message = "status is in_progress, but progress_table is missing"
         step = Blank("the step")
@@ -270,6 +272,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
             "list the phases or steps, since progress is counted from them", "/progress_table", row
         )
         yield make_warning("skill/no-progress-table", message, "/progress_table", hint)
+
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but context_primer is missing"
         what = "record the key decisions, since a new session starts from them"
@@ -287,6 +290,7 @@ def _check_actions(value: dict[str, Any]) -> Iterator[Finding]:
         elif isinstance(action, str) and action.isspace():
             hint = advise_edit("write what to do", where, FILL)
             yield make_error("skill/action-shape", "the action is empty", where, hint)
+
     for index in find_done_actions(value):
         message = f"next action {index + 1} is in recently_done too"
         again = "reword it if it is to be done again; if it is done, take it off"
@@ -356,6 +360,7 @@ def _check_merges(stated: Any, where: str) -> Iterator[Finding]:
             where,
             hint,
         )
+
     for at, entry in enumerate(stated):
         named = find_named(entry) if isinstance(entry, str) else []
         if isinstance(entry, str) and not (named and all(map(is_pull_request, named))):
@@ -370,6 +375,7 @@ def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
         message = f"two blockers have the id {quote(identity)}; the first is {first}"
         hint = advise_edit("make them one blocker, or give this one another id", where, FILL)
         yield make_warning("skill/blocker-id-twice", message, where, hint)
+
     ids = [row.get("id") for row in read_objects(value, "progress_table")]
     known = {identity for identity in ids if isinstance(identity, (str, int))}
     for where, blocker in list_objects(value, "blockers"):

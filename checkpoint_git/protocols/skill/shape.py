@@ -99,6 +99,7 @@ def describe(mismatch: Mismatch) -> Finding:
         return make_error(
             code, f"{quote_where(where)} is missing", where, advise_edit("add it", where, change)
         )
+
     if keyword == "minLength" and not code:
         return empty_field(where)
     if keyword == "enum" and not advice:
@@ -109,6 +110,7 @@ def describe(mismatch: Mismatch) -> Finding:
         )
         advice = "use the intended word" if meant else "choose one of these"
         change = f"={meant or mismatch.expected[0]}"
+
     code = code or _KEYWORDS.get(keyword, "skill/shape")
     if not change and where != "/updated_at":
         advice, change = _write_line(where, mismatch)

@@ -55,6 +55,7 @@ def list_misnamed(place: Place) -> list[str]:
         )
     except OSError:
         return []
+
     return [
         path
         for path in [os.path.join(place.directory, name) for name in names]
@@ -127,11 +128,13 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     if not known:
         hint = advise("start one", "checkpoint", "update", skill)
         return CheckpointError(f"{place.directory} has no checkpoints yet", hint)
+
     twin = next((name for name in known if name.casefold() == skill.casefold()), "")
     if twin:  # a second one could not be made beside it
         return CheckpointError(
             f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?"
         )
+
     shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
     near = get_close_matches(skill, known, 1, 0.8)
     meant = f"did you mean {near[0]}? " if near else ""
@@ -170,6 +173,7 @@ def check_index(place: Place, skill: str) -> None:
         raise CheckpointError(
             f"{shown}: {describe_unmerged(shown).message}", describe_unmerged(shown).hint
         )
+
     if tag == "S" and not os.path.lexists(layout.checkpoint_path(place, skill)):
         message = f"{shown} is in git, but this sparse checkout leaves it out"
         raise CheckpointError(
@@ -229,6 +233,7 @@ def change_checkpoint(
             atomic.replace_known(path, replaced, data)
             is_same = _has_same_value(before, written.document)
             _keep_change(place, shown, replaced, data, is_same=is_same)
+
     return written
 
 
@@ -295,6 +300,7 @@ def _check_name(place: Place, skill: str) -> list[Finding]:
         raise CheckpointError(
             f"no checkpoint named {quote(skill)}, and it cannot be started under that name", hint
         )
+
     near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
     if not near:
         return []
@@ -326,6 +332,7 @@ def find_untracked(
         untracked = read_untracked(place.top, unsure, clean_env(env))
     except CheckpointError:  # git is missing, or does not trust the repository: the doctor says so
         return []
+
     for path, is_ignored in untracked.items():
         full = os.path.join(os.path.realpath(place.top), path)
         typed = plain_path(os.path.relpath(full, os.path.realpath(cwd)) if cwd else path)
@@ -335,6 +342,7 @@ def find_untracked(
             hint = advise(_name_ignoring(place.top, path, env), "git", "add", "-f", typed)
         code = "git/ignored" if is_ignored else "git/untracked"
         found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
+
     return found
 
 
@@ -417,6 +425,7 @@ def list_history(place: Place, skill: str) -> list[str]:
     except OSError as error:
         hint = "check the folder's owner and permissions"
         raise CheckpointError(f"{folder} cannot be read: {error.strerror}", hint) from None
+
     return [os.path.join(folder, name) for name in names if layout.is_history_of(name, skill)]
 
 
@@ -431,5 +440,6 @@ def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> st
         path = layout.history_path(place, skill, mark)
         if atomic.create_file(path, data) or read_content(path, place.top) == data:
             return path
+
     message = f"all history names of {skill} are taken: {', '.join(marks[:3])} ..."
     raise CheckpointError(message, "try again in a second")

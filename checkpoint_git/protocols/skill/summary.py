@@ -19,14 +19,17 @@ def summarize(question: Question) -> Summary:
         from checkpoint_git.protocols.skill.brief.session_brief import summarize_for_session
 
         return summarize_for_session(question)
+
     if question.reader == "report":
         from checkpoint_git.protocols.skill.brief.page import summarize_for_page
 
         return summarize_for_page(question)
+
     if question.reader == "completion":
         from checkpoint_git.protocols.skill.store import list_skills
 
         return Summary(names={"NAME": list_skills(question.place)})
+
     from checkpoint_git.protocols.skill.brief.status import summarize_status
 
     return summarize_status(question)

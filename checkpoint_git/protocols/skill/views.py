@@ -87,6 +87,7 @@ def outline(document: Document) -> Document:
             rows.append(
                 shared or {key: row[key] for key in ("id", "status", "label") if key in row}
             )
+
     if find_done_actions(value):
         kept["recently_done"] = value["recently_done"]
     errors = [finding for finding in document.findings if finding.level == "error"]
@@ -155,6 +156,7 @@ def find_answers(
         found.append(
             (blocker, answer_command(skill, name if is_unique else place, blocker, answer))
         )
+
     return found
 
 
@@ -233,6 +235,7 @@ def find_done_actions(value: dict[str, Any]) -> list[int]:
         added = read_instant(action.get("added_at")) if isinstance(action, dict) else None
         if text and text in last and (added is None or added < last[text]):
             found.append(index)
+
     return found
 
 

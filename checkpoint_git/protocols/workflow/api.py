@@ -55,6 +55,7 @@ class Workflow:
             raise CheckpointError(
                 "there is an unfinished workflow", "resume it, or start with fresh=True"
             )
+
         return changed.archive
 
     def status(self) -> dict[str, Any]:

@@ -114,6 +114,7 @@ class WorkflowWriter(NamedTuple):
             if not results and not _is_done(value, phase):
                 message = f"nothing of {phase} to approve yet"
                 return make_error("workflow/output-missing", message, _PHASE, _SEE_RESUME)
+
             if not progress.is_approved(phase, value, results):
                 _note_approval(value, phase, results, now)
             return None
@@ -170,6 +171,7 @@ class WorkflowWriter(NamedTuple):
             for key in ("completed_phases", "user_checkpoints"):
                 rows = read_objects(value, key)
                 value[key] = [row for row in rows if row.get("phase") not in undone]
+
             move(value, "back", target)
             return None
 
@@ -264,6 +266,7 @@ class WorkflowWriter(NamedTuple):
                 verb == "done" or trouble.code == "workflow/output-outside"
             ):
                 return trouble
+
             runner = self.session, read_session_process(self.session)
             return tasks.change_task(
                 execution,
@@ -360,6 +363,7 @@ def _complete_phase(value: Value, result: OutputFile, now: int) -> str:
         move(value, "advance", following)
     else:
         move(value, "advance, after the last phase", LAST)
+
     return following
 
 
@@ -453,6 +457,7 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> ChangedWor
     for file, document in ((layout.PHASE, unsafe), *reversed(planned.items())):
         store.write_state(state.place, file, on_disk[file], (document.text or "").encode())
         on_disk[file] = document
+
     execution_document = planned.get(layout.EXECUTION, state.execution)
     written = State(state.place, planned[layout.PHASE], execution_document)
     return ChangedWorkflow(written, [], [layout.relative_state_path(file) for file in planned])

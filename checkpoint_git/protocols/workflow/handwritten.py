@@ -43,6 +43,7 @@ def complete(file: str, value: Mapping[str, Any]) -> dict[str, Any]:
                 completed[name] = []
         if any(row.get("output", "") is None for row in read_objects(value, "completed_phases")):
             completed["completed_phases"] = [_drop_null(row) for row in value["completed_phases"]]
+
     return completed
 
 
@@ -60,6 +61,7 @@ def _list_tasks(tasks: Mapping[str, Any]) -> list[dict[str, Any]] | None:
         if not isinstance(status, str) or not status:
             return None
         listed.append({"id": name, **members})
+
     return listed
 
 

@@ -106,4 +106,5 @@ def explain_missing(phase: str, output: OutputFile) -> str:
         command = f"checkpoint workflow advance --output {quote_path(output.path)}"
         problem = f"{output.path} is unchanged since before this workflow, or was rejected"
         return f"{problem} (if it is this one's result: {command})"
+
     return f"{output.path} is not a result: {output.why}"

@@ -263,6 +263,7 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[Named
             redo = ("checkpoint", "workflow", "task", "retry", name)
             place = f"{where}/output"
             found.append(NamedOutput(layout.EXECUTION, place, what, path, redo, row.get("digest")))
+
     return found
 
 
@@ -283,10 +284,12 @@ def check_output(
     if output.state == "unreadable":
         message = f"{what} cannot be read: {output.why}"
         return make_error("workflow/output-invalid", message, where, hint)
+
     if isinstance(digest, str) and digest != output.digest:
         message = f"{what} has changed since it was recorded"
         look = join_hints(advise("see what changed", "git", "diff"), command("git", "log"))
         return make_warning("workflow/output-changed", message, where, look)
+
     return None
 
 
@@ -302,6 +305,7 @@ def check_together(
     if phase is None:
         message = "no phase.json beside it: the phase of these tasks is not known"
         return [make_error("workflow/phase-missing", message, "", _restore_hint(layout.PHASE))]
+
     if execution is None:
         return _check_missing_tasks(phase)
 
@@ -313,10 +317,12 @@ def check_together(
         message = f"it belongs to the workflow {quote(other)}, and phase.json to {quote(name)}"
         both = "restore both from one commit"
         found.append(make_error("workflow/two-workflows", message, "/workflow_id", both))
+
     behind = find_behind(phase, execution)
     if behind:
         hint = command("checkpoint", "workflow", "back", "IMPLEMENTATION")
         found.append(make_error(BEHIND, explain_behind(behind), "/tasks", hint))
+
     return found
 
 

@@ -100,6 +100,7 @@ class State(NamedTuple):
             text = row.get("note", row.get("error")) if isinstance(row, dict) else None
             if isinstance(text, str):
                 notes.append(f"{name}: {text}")
+
         return notes
 
     @property
@@ -254,6 +255,7 @@ def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> 
         from checkpoint_git.git.repository import read_all_settings
 
         found = read_all_settings(place.root, env)
+
     return parse_approvals(find_setting(found, WORKFLOW_APPROVALS))
 
 

@@ -125,6 +125,7 @@ def _digest(full: str, status: os.stat_result) -> str:
     if stat.S_ISREG(status.st_mode):
         with open(full, "rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
+
     if not stat.S_ISDIR(status.st_mode):
         raise OSError("it is neither a file nor a folder")
 
@@ -152,6 +153,7 @@ def _full_path(place: Place, path: str) -> str:
         or not discover.is_inside(full, place.top)
     ):
         raise ValueError("it is not in the project")
+
     below_top = os.path.relpath(os.path.realpath(full), os.path.realpath(place.top))
     if any(discover.is_git_name(name) for name in below_top.split(os.sep)):
         raise ValueError("it is git's own")
@@ -174,6 +176,7 @@ def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
         output = read_output(place, f"{folder}/{file}")
         if output.state != "missing":
             found.append(output)
+
     return found
 
 
@@ -277,6 +280,7 @@ def _remove_old_archives(folder: str, newest: str) -> None:
     for name in list_archives(folder):
         with suppress(OSError):  # of a process that was killed; rmdir takes empty folders only
             os.rmdir(os.path.join(folder, name))
+
     others = [name for name in list_archives(folder) if name != newest]
     others.sort(key=lambda name: (layout.archive_order(name), name))
 

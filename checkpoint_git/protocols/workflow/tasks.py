@@ -129,6 +129,7 @@ def change_task(
     for key in ("error", "session", "process"):
         if not task.get(key):
             task.pop(key, None)
+
     return None
 
 
@@ -154,6 +155,7 @@ def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
         message = f"{quote(name)} has used up its {most} attempts"
         used_up = command(*retry, more=" gives it new ones")
         return make_error("workflow/attempts-used-up", message, "/tasks", used_up)
+
     return None
 
 
@@ -229,6 +231,7 @@ def judge_result(output: OutputFile) -> OutputFile:
             return output._replace(state="failed", why=f"says {status}")
         if status in UNFINISHED:
             return output._replace(state="unreadable", why=f"it says {status}")
+
     return output
 
 

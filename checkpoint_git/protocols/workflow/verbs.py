@@ -324,6 +324,7 @@ def _list_tasks(state: State) -> list[Block]:
         # agents write null where they know nothing
         known = {field: task[field] for field in fields if task.get(field) is not None}
         rows.append(tuple(shorten(str(known.get(field, "")), 200) for field in fields))
+
     blocks: list[Block] = [Table(("task", *fields[1:]), rows)]
     if len(tasks) > _SHOWN_TASKS:
         blocks.append(Line(f"... and {len(tasks) - _SHOWN_TASKS} more tasks", "dim"))
@@ -503,6 +504,7 @@ def _take_up(
     if answer == "resume":
         is_stale = prospect.question.kind == "stale"
         return _go_on(writer, prospect, approvals, lines, is_stale=is_stale)
+
     return _stop(prospect, lines, fresh_name)
 
 

@@ -100,6 +100,7 @@ def add_hooks(
         notes = {"root": _gap(before, "")}
     elif value.get("hooks") == {}:
         notes = {"hooks": _gap(before, "/hooks")}
+
     added, updated = list[str](), list[str]()
     events = value.setdefault("hooks", {})
     for moment, event in hooks.events.items():
@@ -122,6 +123,7 @@ def add_hooks(
                 found = _OURS.search(hook[hooks.script])
                 hook[hooks.script] = command + (found[1] if found else "")
             updated.append(event)
+
     text = render(value) if data is None else rewrite(parse(before), value)
     return Edited(text.encode(), tuple(added), tuple(updated))
 
@@ -142,11 +144,13 @@ def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
         gaps["/hooks"] = notes["hooks"]
     elif not value.get("hooks"):
         value.pop("hooks", None)
+
     if not value and "root" in notes:
         gaps[""] = notes["root"]
     if "new" in notes and value in ({}, to_tokens(dict(hooks.skeleton))):
         is_count = notes["new"] in {*"123456789"}
         return Edited(None, folders=int(notes["new"]) if is_count else 0)
+
     return Edited(_fill_gaps(rewrite(parse(before), value), gaps).encode())
 
 
@@ -169,6 +173,7 @@ def _take_all_out(value: dict[str, Any], script: str) -> tuple[dict[str, str], d
             gaps[join_pointer("/hooks", event)] = noted["event"]
         else:
             del events[event]
+
     return notes, gaps
 
 
@@ -230,12 +235,14 @@ def _read(data: bytes, hooks: Hooks) -> tuple[str, dict[str, Any]]:
         value = deepcopy(parse(text).value)
     except JsonTextError as error:
         raise Unfit(f"it is not plain JSON (line {error.line}: {error.message})") from None
+
     events = value.get("hooks", {}) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(events, dict):
         raise Unfit("its hooks are not an object")
     for name in hooks.events.values():
         if not isinstance(events.get(name, []), list):
             raise Unfit(f"its hooks for {name} are not a list")
+
     return text, value
 
 
@@ -279,6 +286,7 @@ def _take_out(entries: Any, script: str) -> dict[str, str] | None:
             if len(left) < len(group["hooks"]) and not left:
                 gone.add(id(group))
             group["hooks"] = left
+
     entries[:] = [entry for entry in entries if id(entry) not in gone]
     words = [word.partition("=") for _, found in ours for word in found[1].split()]
     return {name: value for name, _, value in words}

@@ -71,6 +71,7 @@ def read_agent_steps(
     if not named:
         text = f"none found; name one with --agent: {', '.join(AGENTS)}"
         return [Step("skip", "agents", text)]
+
     files = {path: _read_file(place.root, path) for path in list_paths()}
     command = (
         find_setting(read_all_settings(place.root, clean_env(env)), AGENT_COMMAND).strip()
@@ -80,6 +81,7 @@ def read_agent_steps(
         raise CheckpointError(
             f"{AGENT_COMMAND} is {quote_word(command)}", f"expected: {' or '.join(COMMANDS)}"
         )
+
     return [
         _label(step, place.root, place.top) for step in plan_agents(named, files, more, command)
     ]
@@ -175,6 +177,7 @@ def plan_agents(
             steps[agent.hooks.path] = _plan_hooks(
                 agent.hooks, name, moments, files[agent.hooks.path]
             )
+
     return list(steps.values())
 
 
@@ -202,6 +205,7 @@ def plan_agents_removal(files: Files) -> list[Step]:
             steps[agent.notes] = _plan_notes_removal(agent.notes, files[agent.notes])
         if agent.hooks:
             steps[agent.hooks.path] = _plan_hooks_removal(agent.hooks, files[agent.hooks.path])
+
     return [step for step in steps.values() if step]
 
 
@@ -212,6 +216,7 @@ def _plan_file(text: str, path: str, file: FileState) -> Step:
         return write_step(
             path, file.path, None, render_stamped(path, text, file.missing_folders), _TRACKED
         )
+
     found = read_stamped(file.data)
     if found.state == "foreign":
         return Step("skip", path, "another file has that name")
@@ -244,6 +249,7 @@ def _plan_notes(notes: str, path: str, file: FileState) -> Step:
             path,
             f"{file.blocked}; add to it what `checkpoint init --agent` would: {text}",
         )
+
     try:
         block = find_block(file.data or b"")
         if block and block.body != body and read_stamped(block.body).state == "changed":
@@ -251,6 +257,7 @@ def _plan_notes(notes: str, path: str, file: FileState) -> Step:
         after = put_block(file.data, body, comment=MARKDOWN)
     except CheckpointError as error:
         return Step("skip", path, f"{error.message}: {error.hint}")
+
     text = _TRACKED if file.data is None else f"a block at its end; {_TRACKED}"
     return write_step(path, file.path, file.data, after, text)
 
@@ -261,6 +268,7 @@ def _plan_notes_removal(path: str, file: FileState) -> Step | None:
         block = find_block(data)
     except CheckpointError as error:
         return Step("skip", path, f"{error.message}: {error.hint}")
+
     if block is None:
         return None
     if read_stamped(block.body).state == "changed":
@@ -278,6 +286,7 @@ def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: 
         edited = hook_settings.add_hooks(file.data, hooks, name, moments, file.missing_folders)
     except hook_settings.Unfit as why:
         return Step("advise", hooks.path, f"{why}, so it is left alone; {recipe}")
+
     assert edited.data is not None
     if not edited.added and not edited.updated:
         return Step("keep", hooks.path)
@@ -290,6 +299,7 @@ def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: 
         return Step(
             "advise", hooks.path, f"it is written in a way that could not be restored; {recipe}"
         )
+
     text = f"hooks for {', '.join((*edited.added, *edited.updated))}; {_TRACKED}"
     return write_step(hooks.path, file.path, file.data, edited.data, text)
 
@@ -306,6 +316,7 @@ def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
             if b"' checkpoint-git" in file.data
             else None
         )
+
     if edited is None:
         return None
     if file.blocked:

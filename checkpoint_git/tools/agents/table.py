@@ -29,9 +29,8 @@ class Hooks(NamedTuple):
     path: str
     events: Mapping[Moment, str]  # the agent's name for each moment
     matcher: str = "*"  # every tool, "" if none is needed
-    grouped: bool = (
-        True  # an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; else one by one
-    )
+    # an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; else one by one
+    grouped: bool = True
     second: int = 1  # how the agent counts one second of a timeout
     skeleton: Mapping[str, Any] = {}  # what a new file holds besides
     extra: Mapping[str, Any] = {}  # more members of the guard
@@ -52,9 +51,8 @@ class Agent(NamedTuple):
     shares: bool = False
 
 
-SHARED = (
-    ".agents"  # the folder that agents agreed upon for skills; some have one of their own besides
-)
+# the folder that agents agreed upon for skills; some have one of their own besides
+SHARED = ".agents"
 
 _ROWS: dict[AgentName, Agent] = {
     "claude": Agent(

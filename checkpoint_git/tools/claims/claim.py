@@ -51,4 +51,5 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     if not os.path.lexists(target.path):
         hint = command("checkpoint", "status", more=" lists those that are")
         lines.append(Line(f"found no checkpoint {args.skill} here", "warn", hint=hint))
+
     return Outcome({"claim": wish.data, "held": True, "remote": target.remote or None}, lines)

@@ -38,6 +38,7 @@ def swap_claim(
     if run_git(["check-ref-format", wish.ref], top, check=False).code != 0:
         message = f"{escape_controls(wish.name)} cannot be claimed: it cannot be a ref"
         raise CheckpointError(message, "rename it")
+
     commit = _write_claim(top, wish, now, env) if wish.until > now else ""
     swap = _Swap(top, remote, wish, commit, env)
     for attempt in range(_TRIES):
@@ -51,6 +52,7 @@ def swap_claim(
             return None
         elapsed = time.monotonic() - began
         time.sleep(backoff(min(attempt, 2), elapsed, random.random()))  # noqa: S311 (no secret)
+
     message = f"the claim on {wish.name} changed at every attempt"
     raise CheckpointError(message, "try again in a moment")
 
@@ -115,6 +117,7 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
     if reply.kind == "refused" or (reply.kind == "unknown" and attempt > 3):
         message = f"{escape_controls(swap.remote)} does not take claims: {reply.said}"
         raise CheckpointError(message, _LOCAL)
+
     return False
 
 

@@ -64,6 +64,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             f"{invocation.cwd} is not inside a git repository",
             command("checkpoint", "diff", more=" compares commits"),
         )
+
     files, blocks = [], list[Line]()
     for changed in sorted(read_changes(repository[0], args.staged, args.rev)):
         if not args.names or _is_named(changed.path, args.names, repository[0], invocation.cwd):
@@ -78,6 +79,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             )
             blocks.append(Line(changed.path + what, "strong"))
             blocks += [Line(line, _STYLES.get(line[:1], ""), hang=4) for line in lines]
+
     _refuse_unknown(args.names, [str(one["path"]) for one in files], repository[0], invocation.cwd)
     return Outcome({"files": files}, blocks)
 
@@ -138,10 +140,12 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
         changes = objects.diff_index(top, since, pathspecs())
     else:
         changes = objects.diff_work_tree(top, since, pathspecs())
+
     from_disk, listed = not separator and not staged, {change.path: change for change in changes}
     for path, change in listed.items():
         after = _read_file(path, top) if from_disk else _read_entry(change.after, top)
         yield Changed(path, _read_entry(change.old, top), after)
+
     if from_disk:  # a first checkpoint is not in the index yet
         words = [
             "ls-files",

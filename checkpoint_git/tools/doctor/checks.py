@@ -155,6 +155,7 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
             f"is {ahead} ahead of {head}",
             command("git", "pull", more=", if HEAD should have them"),
         )
+
     if claim.dirty:
         yield describe(
             "warning", "was built with uncommitted changes", "deploy from a clean checkout"

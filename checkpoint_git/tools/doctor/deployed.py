@@ -70,6 +70,7 @@ def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
             answer.detail or describe_answer(answer.value),
         )
         return Deployed(answer.url, trouble, detail)
+
     standings = ((claim, read_standing(place.top, claim.id, claim.tags)) for claim in claims)
     first = next(standings)
     claim, standing = next((one for one in chain([first], standings) if one[1].id), first)
@@ -89,6 +90,7 @@ def find_claims(answer: Mapping[str, Any]) -> list[Claim]:
         elif _is_tag_name(name):
             built = _ID_IN_NAME.fullmatch(name)
             claims.append(Claim(field, text, built[1] if built else "", tags, name != text))
+
     return claims
 
 

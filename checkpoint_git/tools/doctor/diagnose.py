@@ -79,6 +79,7 @@ def diagnose(
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)
         unused = find_unused(settings.suppressions, used, now, _settings_path(place)[1])
+
     over = frozenset[str]().union(*(paths for _, _, paths in opened))
     documents = sum(count for count, _, _ in opened)
     return Diagnosis(
@@ -106,4 +107,5 @@ def _read_settings(place: Place) -> Settings:
             )
     except jsontext.JsonTextError as error:
         trouble = error.message
+
     return Settings(findings=[Finding(BAD, "warning", trouble, shown, hint="the file is ignored")])

@@ -138,10 +138,12 @@ def _prove_clean(trial: Trial, ours: str, theirs: str, right: object) -> tuple[s
             "a clean merge ended in a conflict: the driver did not run, and git merged the text",
             said,
         )
+
     try:
         is_right = json.loads(_read(trial)) == right
     except ValueError:
         return "a clean merge wrote a file that is not JSON", said
+
     return "" if is_right else "a clean merge lost or invented something", said
 
 

@@ -67,6 +67,7 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
                 message, command("checkpoint", "doctor", "--list", more=" shows what can be fixed")
             )
         codes.add(word)
+
     return codes
 
 
@@ -180,6 +181,7 @@ def fix(
         if repository:
             leftovers = plan_leftovers(repository)  # nobody wants a backup of a cache
             apply_steps(leftovers, repository)
+
     steps = [step for applied in rounds for step in applied.steps] + leftovers
     return _describe_rounds(rounds, steps, plan, place), found
 
@@ -238,6 +240,7 @@ def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
             backup = write_backup(place.git_dir, stamp, copies) if copies else ""
         history = [path for fixer, own in ready for path in fixer.write_fixes(place, own, now)]
         apply_steps(plan.steps, plan.repository)
+
     return Applied(
         files, plan.steps, backup, [one.path for one in plan.files if one not in files], history
     )
@@ -253,6 +256,7 @@ def _copy_others(place: Place, plan: Plan) -> list[Copy]:
         change is not None and not isinstance(change, WriteFile | RemoveFile) for change in changes
     ):
         paths.append(config_path(plan.repository))
+
     copies = []
     common = plan.repository.common_dir
     for path in paths:
@@ -260,4 +264,5 @@ def _copy_others(place: Place, plan: Plan) -> list[Copy]:
         name = f"git/{relative_path(path, common)}" if path.startswith(common + os.sep) else ""
         if data is not None:
             copies.append(Copy(name or relative_path(path, place.top).lstrip("/"), data))
+
     return copies

@@ -72,6 +72,7 @@ class Suppression(NamedTuple):
             or (finding.level == "error" and group in _ALWAYS_SHOWN)
         ):
             return False
+
         return bool(
             (finding.code == code or group == code or (code == "schema" and group in VALIDATED))
             and (not self.path or fnmatchcase(finding.path, self.path))
@@ -133,6 +134,7 @@ def _parse(text: str, path: str) -> dict[str, Any] | Finding:
     for number, row in enumerate(text.split("\n"), 1):
         if row.count(".") > _MOST_DOTS:
             return _bad(path, number, "a key has too many parts")
+
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -221,6 +223,7 @@ def _find_troubles(
                 f"unknown key {quote(unknown[0])}{f': did you mean {near[0]}?' if near else ''}"
             )
         yield found.where, message, "".join(unknown[:1])
+
     entries = table.get("suppress")
     for at, entry in enumerate(entries if isinstance(entries, list) else ()):
         code, until = (
@@ -260,6 +263,7 @@ def split_findings(
         else:
             used.add(at)
             silent.append(Suppressed(finding, suppressions[at].reason))
+
     return shown, silent, used
 
 

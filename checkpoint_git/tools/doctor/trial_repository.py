@@ -122,6 +122,7 @@ def _tidied_when_ended() -> Iterator[None]:
             signal.signal(number, leave)
     except ValueError:  # not the main thread: signals are its business
         taken = []
+
     try:
         yield
     finally:
@@ -181,4 +182,5 @@ def import_history(trial: Trial, branches: Branches) -> None:
         stream += "".join(
             f"M 100644 inline {name}\ndata {len(text)}\n{text}\n" for name, text in files.items()
         )
+
     must(trial, ["fast-import", "--quiet"], stream.encode())

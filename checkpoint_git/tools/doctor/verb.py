@@ -126,6 +126,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         more = more._replace(hint=command("checkpoint", "doctor", "--all"))
         data = {**outcome.data, "not_looked_at": scope.others}
         outcome = outcome._replace(data=data, summary=[*outcome.summary, more])
+
     return outcome
 
 
@@ -153,6 +154,7 @@ def _find_scope(args: argparse.Namespace, skill: str | None, invocation: Invocat
                 ),
             )
         return _Scope(_find_all_places(cwd, invocation.env), [])
+
     if skill:
         return _Scope([find_place(cwd)], [])
 
@@ -214,6 +216,7 @@ def _fix(
         for name, items in applied.data.items():
             if name != "dry_run":
                 data.setdefault(name, []).extend(items)
+
     outcome = _report(joined._replace(findings=findings), args, invocation.cwd)
     return outcome._replace(data={**outcome.data, "fix": data}, blocks=[*blocks, *outcome.blocks])
 
@@ -283,6 +286,7 @@ def _list_codes(words: Sequence[str]) -> Outcome:
             if word in codes:
                 others = ", ".join(code for code in codes if code != word)
                 related.append(Line(f"also about {about}: {others}", "dim"))
+
     table = Table(("code", "at worst", "from", "says"), rows, (0, 1, 2), has_tail=True)
     return Outcome({"checks": entries}, [table, *related])
 
@@ -299,6 +303,7 @@ def _diagnose_bare(
             advise("without options", "checkpoint", "doctor"), command("checkpoint", "init")
         )
         raise CheckpointError("a bare repository has no work tree", hint)
+
     chosen = [check for check in checks if check.in_bare]
     codes = [check.code for check in chosen]
     folder = bare.git_dir

@@ -78,6 +78,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.name in ("post-commit", "post-merge"):
         for after_commit in find_hooks("after_commit"):
             after_commit(invocation.cwd, invocation.env)
+
     answers = _ask_all(hook, args.words, invocation)
 
     blocks = list[Block]()
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         found += findings
         if findings:
             blocks.append(_describe(args.name, title, findings))
+
     advice = [hook.advice] if has_errors(found) else []
     advice += _check_installation(args.name, invocation)
     if len(found) > _MOST_SHOWN:
@@ -149,6 +151,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
             and open_room(kind.name).layout.find_skill(finding.path)
         ):
             errors.append(finding)
+
     return errors
 
 
@@ -164,6 +167,7 @@ def _check_documents(question: Question, now: int) -> tuple[list[Finding], list[
             fixed.append(document)
         if len(findings) > _MOST_READ:
             break
+
     findings += check_together(fixed)
     return findings, paths
 
@@ -235,6 +239,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
         raise CheckpointError(
             "update is called with a ref and two ids", "it is called by git, and not for typing"
         )
+
     lines = received.parse_received(
         f"{words[1]} {words[2]} {words[0]}" if words else invocation.stdin.read()
     )
@@ -261,6 +266,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
                 for path, one in read_tree(place, tip, env, siblings).items()
             ]
         yield Question(names[tip], staged.sort_out(place, entries, env), findings=refused)
+
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)
 

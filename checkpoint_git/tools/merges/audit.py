@@ -105,6 +105,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             commit = write_plan(plan, say_waiting(invocation.stderr))
             asked = asked._replace(head=commit)
             found = keep_paths(audit_range(plain, asked, schemas, invocation, args.strict), paths)
+
     outcome = make_outcome(found, args.strict)
     data = {**outcome.data, "fix": {**plan_data(plan, commit), "dry_run": args.dry_run}}
     blocks = [*_describe_plan(plan, commit), *outcome.blocks]
@@ -150,6 +151,7 @@ def make_outcome(found: AuditResult, strict: bool) -> Outcome:
     if found.end:
         message = f"this clone was cut off at {found.end[:12]}: earlier merges are unknown"
         findings.append(Finding(NOT_AUDITED, "warning", message, hint=UNSHALLOW))
+
     blocks = [describe(merge) for merge in found.audited]
     return Outcome(data, blocks, findings, None, [_summarize(found)])
 
@@ -165,6 +167,7 @@ def _summarize(found: AuditResult) -> Line:
         parts.append(f"{plural(wrong, 'place')} still damaged")
     else:
         parts.append("no damage")
+
     if counts.get("meant"):
         parts.append(f"{counts['meant']} that look deliberate")
     if found.reverted:

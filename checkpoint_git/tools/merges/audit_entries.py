@@ -70,6 +70,7 @@ def show_entries(args: argparse.Namespace, paths: Sequence[str], invocation: Inv
         merges += [tell_cut(commit) for commit in ends if len(commit.parents) > 1]
     elif paths:
         _check_paths(merges[0], paths)
+
     return _make_full_outcome(merges, args.strict)
 
 
@@ -84,6 +85,7 @@ def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> Commit:
             *(command("checkpoint", "audit", "--all", merge[:12]) for merge in repaired[:3])
         )
         raise CheckpointError(f"{name} is not a merge: it repaired what merges did", commands)
+
     message = f"{name} is not a merge: it has {'one parent' if commit.parents else 'no parent'}"
     raise CheckpointError(message, advise("name a merge commit", "git", "log", "--merges"))
 
@@ -134,14 +136,17 @@ def _describe_merge(merge: AuditedMerge) -> Iterator[Line]:
     if merge.reason:
         yield Line(f"  cannot be judged: {merge.reason}", "warn")
         return
+
     if not merge.bases:
         yield Line("  the parents have no common ancestor: all entries count as added", "dim")
     if len(merge.bases) > 1:
         count = f"  the parents have {len(merge.bases)} merge bases"
         yield Line(f"{count}: compared with the merge of those", "dim")
+
     if merge.whole:
         count = f"  {plural(merge.whole, 'checkpoint')}"
         yield Line(f"{count} taken whole from the only parent that changed it", "dim")
+
     if not (merge.whole or merge.files or merge.crowded):
         yield Line("  no parent changed a checkpoint", "dim")
     for path in merge.crowded:
@@ -164,6 +169,7 @@ def _describe_file(merge: AuditedMerge, audited: AuditedFile) -> Iterator[Line]:
     for entry in found.entries:
         text = say_entry(entry, parents)
         yield Line(f"    {entry.verdict:11} {text}", _STYLE.get(entry.verdict, ""))
+
     if found.ours is not None:
         yield Line(f"    {describe_ours(found.ours)}", "dim")
 
@@ -180,6 +186,7 @@ def _summarize_all(merges: Sequence[AuditedMerge], counts: Counter[str], is_bad:
         parts += shown_counts
     else:
         parts.append("no damage")
+
     if unknown:
         parts.append(f"{unknown} not judged")
     return Line(", ".join(parts), "bad" if is_bad else "warn" if unknown else "good")

@@ -72,6 +72,7 @@ def plan_repair(
         for file in merge.files:
             if any(not hit.meant for hit in file.hits):
                 damaged.setdefault(file.file.path, []).append((merge.event, file))
+
     dirty = read_changed(site.work_tree, list(damaged), own) if site.work_tree else set()
     contents = read_files_at(plain.cwd, list(damaged), plain.env, site.head)
     owner = env.get("CHECKPOINT_SKILL", "")
@@ -90,6 +91,7 @@ def plan_repair(
             plan.refused.append(_refuse_gone(path, *files[-1]))
         else:
             _plan_file(plan, path, before, files, now)
+
     return plan
 
 

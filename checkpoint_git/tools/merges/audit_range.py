@@ -51,10 +51,12 @@ def read_tips(cwd: str, env: Env, revisions: str) -> list[str]:
         words = ["rev-parse", "--revs-only", revisions]
         result = run_git(words, cwd, env=env, check=False)
         ids = result.out.decode().split() if result.code == 0 else []
+
     tips = [read_commit(cwd, one, env) for one in ids if not one.startswith("^")]
     if not tips:
         message = f"invalid range {escape_controls(shorten(revisions, 80))!r}"
         raise CheckpointError(message, "give one such as main~20..main, or a branch")
+
     return tips
 
 

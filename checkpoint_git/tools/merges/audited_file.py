@@ -141,6 +141,7 @@ def find_hits(audited: AuditedFile, parents: Parents) -> list[Hit]:
     if audited.how in ("lines", "foreseen") and not unreadable:
         hits += _find_strange(audited, parents, hits)
         hits += _find_followed(audited, parents)
+
     file = audited.file
     return place_lines(file.second if audited.how == "foreseen" else file.result, hits)
 
@@ -199,6 +200,7 @@ def _find_related(places: Sequence[str], values: Iterable[tuple[str, Any]]) -> d
         targets = below.get(where) or [above for above in _list_prefixes(where) if above in related]
         for place in targets:
             related[place].append(value)
+
     return related
 
 
@@ -252,6 +254,7 @@ def find_lasting(
     if later is None:
         was_back = result is not None or bool(read_between())
         return [] if was_back else audited.hits
+
     if audited.is_readable:
         entries = _find_lasting_entries(audited, later, read_between)
         keys = {key_of(entry) for entry in entries}
@@ -276,6 +279,7 @@ def _find_lasting_entries(
     if audited.is_readable:
         known = {key_of(entry) for entry in audited.found.damage}
         damage = [entry for entry in damage if key_of(entry) in known]
+
     if not any(entry.verdict == "lost" for entry in damage):
         return damage
 
@@ -284,6 +288,7 @@ def _find_lasting_entries(
         if not found.unreadable:
             keys = {key_of(entry) for entry in found.entries}
             damage = [e for e in damage if e.verdict != "lost" or key_of(e) in keys]
+
     return damage
 
 

@@ -139,10 +139,12 @@ def _make_damage(
     if verdict == "lost":
         keeper = second if hits[0].side == "second" else first
         hint = advise("it is still in", "git", "show", f"{keeper[:12]}:{path}")
+
     if verdict == "came-back":
         hint = join_hints(hint, advise("to remove the entry in a commit", *repair))
     elif verdict != "mixed-up":
         hint = join_hints(hint, advise("to put it back in a commit", *repair))
+
     return Finding(code, "warning", message, path, hits[0].where, hint=hint)
 
 

@@ -62,9 +62,8 @@ exit 1: a text merge would corrupt something
 """,
 }
 
-JOB_SUMMARY = (
-    "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
-)
+# the variable that names the file of a job's page; cli writes it
+JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 TAKERS = {
     "remote": ("merge",),
     "branch": ("merge",),
@@ -107,12 +106,14 @@ def _verify_line_merge(args: argparse.Namespace, invocation: Invocation) -> Outc
         verify = ("checkpoint", "ci", "verify", "--base", "origin/main", "--head", "HEAD")
         hint = command(*verify, more=", or --candidate COMMIT")
         raise CheckpointError("missing: which branch is merged into which", hint)
+
     names = (args.base, args.head or "HEAD")
     first, second = (_read_named(cwd, name, env) for name in names)
     read_checked_bases(cwd, first, second, env)
     with open_plain(cwd, env) as plain:
         schemas = Schemas(read_choices(cwd))
         merges = [predict_line_merge(plain, first, second, names, schemas)]
+
     data = {
         "candidate": None,
         "merges": [merge_data(merge) for merge in merges],
@@ -144,6 +145,7 @@ def _verify_candidate(args: argparse.Namespace, invocation: Invocation) -> Outco
     if asked.squash is None:
         known = {merge.event.commit for merge in found.audited} | found.squashes
         findings += _list_unknown_squashes(cwd, asked, known, env)
+
     data = {"candidate": args.candidate, **outcome.data}
     return outcome._replace(data=data, findings=findings)
 
@@ -168,6 +170,7 @@ def _read_candidate(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> 
         for name in (args.base, args.head):
             _read_named(cwd, name, env)
         return read_squash(cwd, env, candidate, args.base, args.head)._replace(head=candidate)
+
     if args.base is not None:
         base = _read_named(cwd, args.base, env)
         if not is_ancestor(cwd, base, candidate, env):
@@ -178,6 +181,7 @@ def _read_candidate(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> 
         if not others:
             hint = "for a squash, name both sides: --base REF --head REF"
             raise CheckpointError(f"{candidate[:12]} is not a merge", hint)
+
     # where a shallow clone lacks the base, only the candidate is asked for, and is reported as
     # truncated
     revisions = f"{base}..{candidate}" if has_commit(cwd, base, env) else candidate

@@ -100,6 +100,7 @@ class Asker:
             for side in (BASE, OURS, THEIRS):
                 first, *rest = _show_value(conflict.sides[side])
                 self._say(f"  {NAMES[side]:6}  {first}", *(f"          {line}" for line in rest))
+
         takes = _list_takes(case, conflict)
         sides = {take[0]: side for take, side in takes.items()}
         offers = [
@@ -189,6 +190,7 @@ def _say_choices(case: Case, conflict: Conflict, now: int) -> AnyHint:
         if _can_complete(case, conflict):
             hint = join_hints(hint, advise("or that nothing is", *resolve, "--complete"))
         return hint
+
     *first, last = _list_takes(case, conflict)
     where = ("--where", conflict.where) if conflict.where else ()
     argv = ("checkpoint", "resolve", case.typed, *where, "--take")
@@ -209,6 +211,7 @@ def _say_choices(case: Case, conflict: Conflict, now: int) -> AnyHint:
         return join_hints(
             edit, advise(f"or take {good[0]}, a copy of the other is kept", *argv, good[0])
         )
+
     return advise(choices, *argv, "ours" if ours else "theirs")
 
 
@@ -243,6 +246,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         planned = _plan_edited(case, conflicts, now, asker)
         if planned is not None:
             return planned
+
     asked = [conflict for conflict in conflicts if request.covers(conflict)]
     trouble = _find_trouble(case, request) if asked else None
     if trouble is not None:
@@ -381,6 +385,7 @@ def _find_refused(case: Case, data: bytes) -> list[Finding]:
             f"{quote_where(mismatch.where)}: {escape_controls(shorten(mismatch.message, _WIDTH))}"
         )
         findings.append(Finding("resolve/schema", "error", message, case.path, mismatch.where))
+
     return findings
 
 
@@ -466,6 +471,7 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
         )
     else:
         message = f"undecided at {conflict.where or 'the whole file'}: {_say_sides(conflict.sides)}"
+
     hint = _say_choices(case, conflict, now)
     return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)
 
@@ -482,6 +488,7 @@ def list_fields(conflict: Conflict) -> list[str]:
         ours, base, theirs = (_pick(held, name) for held in conflict.sides)
         if ours != theirs:
             lines.append(f"{place}: {_say_sides((ours, base, theirs))}")
+
     return lines
 
 

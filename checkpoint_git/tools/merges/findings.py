@@ -116,12 +116,14 @@ def list_hit_findings(merge: AuditedMerge) -> list[Finding]:
             message += "; it seems to be meant"
         code, level = CODES[hit.kind], _level(hit.meant)
         found.append(Finding(code, level, message, hit.path, hit.where, hit.line, hint=hint))
+
     for (path, kind, is_meant), count in counts.items():
         if count > MOST_TOLD:
             message = f"{title}: {count - MOST_TOLD} more of this kind here"
             found.append(
                 Finding(CODES[kind], _level(is_meant), message, path, hint="--json has all of them")
             )
+
     return found
 
 

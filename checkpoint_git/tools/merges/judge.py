@@ -51,9 +51,8 @@ from checkpoint_git.tools.merges.verdict import (
 
 THE_FILE = "(the file)"
 ONE_OF_SEVERAL = "one of several alike, and another exists"  # a copy is lost, its text is not
-MOST_COMPARED = (
-    50  # items that are gone, or written in the merge: more are not compared for likeness
-)
+# items that are gone, or written in the merge: more are not compared for likeness
+MOST_COMPARED = 50
 
 
 class Item(NamedTuple):
@@ -334,6 +333,7 @@ class _Walk:
         if whole and is_free:
             note = "" if plain.verdict == "decided" else f"with the rest of {rule['name']}"
             return Judgement("decided", whole, note)
+
         if whole:
             return Judgement("lost", OTHER[whole], f"the older {rule['name']} was taken")
         return plain if is_free else found

@@ -38,6 +38,7 @@ def find_foreign(lists: Lists, identity: Identity) -> str:
         owners = lists.owners.get((key, canonical_text(node.value)), set()) - {identity}
         if len(owners) == 1:
             return f"its {key} is that of {owners.pop()[0][1:]}"
+
     return ""
 
 
@@ -67,6 +68,7 @@ def find_mixture(lists: Lists, item: Node) -> str:
     for items in lists.parents:
         for node in items.values():
             known[canonical_text(node.value)] = members_of(node)
+
     records = [record for record in known.values() if record]
     if not all(
         any(_holds(record, key, node) for record in records) for key, node in members.items()
@@ -82,6 +84,7 @@ def find_mixture(lists: Lists, item: Node) -> str:
                 return (
                     f"{', '.join(from_left)} from one record, {', '.join(from_right)} from another"
                 )
+
     return ""
 
 

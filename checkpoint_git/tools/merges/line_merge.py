@@ -53,6 +53,7 @@ def predict_line_merge(
         else:
             audited.hits = [_make_stop(audited, kinds)]
         files.append(audited)
+
     if stopped:
         files.append(_list_stops(stopped))
 
@@ -131,6 +132,7 @@ def _find_ways(plain: Plain, commit: Commit, files: Iterable[AuditedFile]) -> No
             made = merge_by_lines(plain, *commit.parents)
         except CheckpointError:
             made = None
+
     if made is None:
         for audited in files:
             audited.how = "unknown"
@@ -163,6 +165,7 @@ def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
     for hit in hits:
         is_meant = hit.kind == "lost" and hit.entry is not None and key_of(hit.entry) not in keys
         marked.append(hit._replace(meant=True) if is_meant else hit)
+
     return marked
 
 
@@ -195,4 +198,5 @@ def keep_lasting(cwd: str, merge: AuditedMerge, head: str, env: Env) -> AuditedM
             parents = merge.event.name_parents(audited.file)
             audited.hits = find_lasting(audited, later, parents, read_between)
             audited.hits = place_lines(later, audited.hits)
+
     return merge._replace(files=[audited for audited in merge.files if audited.hits])

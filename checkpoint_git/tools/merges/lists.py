@@ -53,6 +53,7 @@ def make_lists(versions: list[list[Node]], names: tuple[str, ...]) -> Lists:
     for items in (result, first, second, base):
         for number, identity in enumerate(items):
             numbers.setdefault(identity, number)
+
     return Lists(base, first, second, result, for_first, for_second, names, numbers, copies, {})
 
 

@@ -90,6 +90,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         raise CheckpointError(
             "--marker-size is 1 to 1000, and -L is given three times at most", "see --help"
         )
+
     paths = [os.path.join(invocation.cwd, name) for name in (args.ours, args.base, args.theirs)]
     if args.schema is None:
         schema, judge = load_merge_schema(paths[0].lstrip("/")), None
@@ -97,6 +98,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         named = os.path.join(invocation.cwd, os.path.expanduser(args.schema))
         schema = scan_tokens(decode(read_schema("--schema", named)))
         judge = make_judge(schema) if isinstance(schema, dict) else None
+
     merged = _merge(paths, schema, args.marker_size, judge)
     if args.side is not None:
         merged = take_side(merged, args.side, args.marker_size)
@@ -127,6 +129,7 @@ def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> b
         raise CheckpointError(
             f"{shown} cannot be read: {error}", "give the path of a JSON Schema"
         ) from None
+
     wrong = next(
         (finding for finding in found if root is not None or finding.code not in _HARMLESS), None
     )

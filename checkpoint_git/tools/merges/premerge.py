@@ -66,6 +66,7 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
         raise UnrelatedError(
             f"{names} have no common ancestor", "they are unrelated histories: merge them by hand"
         )
+
     done = _merge(request, now, env)
     if done.state != "merged" or request.dry_run or done.merged is None:
         return done
@@ -88,6 +89,7 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
         differing = _read_differing(
             request.cwd, changes, {file.path for file in merged.files}, plain.env
         )
+
     conflicts = tuple(one.path for one in by_lines.unsettled)
     errors = tuple(
         error
@@ -103,6 +105,7 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
         state = "invalid"
     elif by_lines.clean and not differing:
         state = "mergeable"
+
     mixed_up = tuple(sorted(differing - set(conflicts)))
     return Premerge(state, merged, conflicts, mixed_up, errors if state == "invalid" else ())
 
@@ -152,12 +155,14 @@ def _push(request: Request, commit: str, env: Env) -> None:
     except UnreachableError as error:
         hint = f"{made}; look whether it arrived before you run it again: it is safe to"
         raise CheckpointError(f"the remote does not answer: {reply.said}", hint) from error
+
     if not now:
         raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
     if now not in (request.head, commit):
         places = f"the remote has {now[:12]}, merged was {request.head[:12]}"
         hint = "fetch, and run it again; --retries N does this automatically"
         raise MovedError(f"{branch} moved: {places}; nothing was pushed", hint)
+
     if now != commit:
         did = "refused" if reply.kind == "refused" else "did not confirm"
         asked = "May this job's identity push there? a protected branch has to let it"

@@ -68,12 +68,14 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
         documents = {file.path: file.sides[0] for file in done.merged.files}
         for one in done.merged.remaining:
             findings += _find_remaining(request, one, documents.get(one.path))
+
     for error in done.errors:
         findings.append(
             error._replace(
                 message=f"the merge would not be valid though both sides are: {error.message}"
             )
         )
+
     blocks = [*_describe(done), *(_advise(request) if findings else [])]
     return Outcome(
         _data(request, done), blocks, findings, int(bool(findings)), [_summarize(request, done)]
@@ -100,6 +102,7 @@ def _find_remaining(
         hint = _advise_removed(
             plain_path(remaining.path), changed, is_moved=did.startswith("moved it")
         )
+
     yield Finding(_CODES[remaining.kind], "error", message, remaining.path, hint=hint)
 
 
@@ -139,11 +142,13 @@ def _advise_file(kind: Kind, path: str, changed: str) -> AnyHint:
         return advise(
             "on the branch that has it, move closed entries into history", "checkpoint", "rotate"
         )
+
     if kind == "binary":
         return join_hints(
             chain(f"to keep ours, {_HERE}", (("git", "checkout", "--ours", path), add)),
             chain("to keep theirs", (("git", "checkout", "--theirs", path), add)),
         )
+
     if kind == "renamed":
         return join_hints(
             advise(
@@ -151,11 +156,13 @@ def _advise_file(kind: Kind, path: str, changed: str) -> AnyHint:
             ),
             advise("and remove the other", "git", "rm", Blank("the other name", "OTHER")),
         )
+
     if kind == "mode":
         return join_hints(
             chain(f"to make it executable, {_HERE}", (("chmod", "+x", path), add)),
             chain("to make it a plain file", (("chmod", "-x", path), add)),
         )
+
     what = {"text": "write it as JSON", "type": "keep one of the two"}.get(
         kind, "settle the marked lines"
     )
@@ -217,6 +224,7 @@ def _describe(done: Premerge) -> Iterator[Line]:
             yield Line(
                 f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style
             )
+
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
         yield Line(
             "the forge's own text merge would be clean: its button works, but do not press it",

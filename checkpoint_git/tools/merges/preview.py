@@ -47,6 +47,7 @@ def preview_files(
             if merge_as_text(cwd, base, file.first or b"", file.second or b"").is_clean:
                 preview = FilePreview(file.path, "clean")
         previews.append(preview)
+
     return previews
 
 
@@ -67,6 +68,7 @@ def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: in
             "text",
             detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}",
         )
+
     if merged.conflicts:
         return FilePreview(file.path, "conflict", list_clashes(merged))
     errors = find_new_errors(file.path, merged.data, (file.first, file.second), now)

@@ -33,6 +33,7 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
         raise CheckpointError(
             "the pull request's target branch is unknown", "give it: --base origin/main"
         )
+
     remote, head_name = args.remote or "origin", args.head or "HEAD"
     ref = _find_ref(args.branch, head_name, remote, cwd, env)
     if args.branch and not args.head:
@@ -41,6 +42,7 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
     if push and not ref:
         hint = "give the pull request's branch as the remote calls it: --branch BRANCH"
         raise CheckpointError(f"{show_name(head_name)} does not say which branch to push to", hint)
+
     if push:
         check_remote(cwd, remote, env)
     base = _find_commit(args.base, remote, cwd, env)
@@ -55,6 +57,7 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
             raise CheckpointError(message, hint)
     else:
         head = _find_commit(head_name, remote, cwd, env)
+
     names = [_short_name(name, remote) for name in (args.base, ref or head_name)]
     return Request(cwd, remote, names[0], names[1], base, head, ref, push, args.dry_run)
 

@@ -127,6 +127,7 @@ def _mend_items(holder: list[Any], entries: list[Entry]) -> Iterable[Refusal]:
             yield entry.where, _NO_PLACE
         else:
             wanted.add(key)
+
     holder[:] = _put_in(holder, lists, wanted)
 
 
@@ -161,4 +162,5 @@ def _put_in(holder: list[Any], lists: Lists, wanted: set[str]) -> list[Any]:
     for identity, item in kept.items():
         items.append(deepcopy(right[identity].value) if identity in right else item)
         items += [deepcopy(right[each].value) for each in missing.get(identity, ())]
+
     return items

@@ -174,6 +174,7 @@ def resolve(
                     top.work_tree, file.path, typed, sizes[file.path], choices["checkpoint"]
                 )
             )
+
     _check_wheres(cases, request)
     _check_answer(cases, request)
     operation = read_operation(top.git_dir)
@@ -183,6 +184,7 @@ def resolve(
     for case in cases:
         planned = plan_file(case, request, now, asker)
         files.append(planned if request.dry_run else _apply(top, planned, on_wait))
+
     staged = {file.case.path for file in files if file.is_staged}
     left = [*(file.path for file in conflicts.files if file.path not in staged), *conflicts.others]
     explained = asker is not None and not asker.preface
@@ -217,6 +219,7 @@ def _select(
                 f"git has no file {path}", command("git", "status", more=" lists what is unmerged")
             )
         skipped.append(path)
+
     return sorted(found.values()), skipped
 
 
@@ -230,10 +233,12 @@ def _find_names(path: str, cwd: str, top: Top) -> list[str]:
         name = os.path.relpath(real, os.path.realpath(top.work_tree))
         if name != os.pardir and not name.startswith(os.pardir + os.sep):
             names.append(name.replace(os.sep, "/"))
+
     if not names:
         raise CheckpointError(
             f"{path} is outside the work tree {top.work_tree}", "name a file of this repository"
         )
+
     return names
 
 
@@ -262,6 +267,7 @@ def _check_answer(cases: Sequence[Case], request: Request) -> None:
     if not asking and not request.take:
         hint = command("checkpoint", "resolve", more=" shows what is undecided")
         raise CheckpointError(f"nothing is asked that {option} answers", hint)
+
     if len(asking) > 1 and request.answer.item is not None:
         names = ", ".join(case.typed for case in asking)
         hint = advise(
@@ -297,6 +303,7 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
             remove_known(full, case.raw)
         if planned.is_staged:
             index.stage_path(top.work_tree, case.path, removed=planned.is_removed)
+
     return planned
 
 
@@ -395,6 +402,7 @@ def _describe(file: Resolved, dry_run: bool) -> list[Line]:
     if file.kept_copy:
         what = "the edited file" if file.case.edited else "the other side"
         lines.append(Line(f"  {what} was kept as {file.kept_copy}", "warn"))
+
     way_back = "" if dry_run else _find_way_back(file)
     return [*lines, Line("  ", "dim", hint=way_back)] if way_back else lines
 

@@ -149,6 +149,7 @@ def _merge(
                 sys.executable, _PACKAGE, choices, base=True
             ),
         }
+
     value = "-merge" if how == "none" else "merge=checkpoint"
     with open_sealed(
         cwd, [f"{pattern} {value}" for pattern in attribute_patterns()], drivers, env
@@ -165,6 +166,7 @@ def _merge(
         ]
         if how == "every" or not renames:
             return _join(cwd, sealed, merged, bases, Schemas(choices), how == "every", env)
+
     return _merge(cwd, sides, bases, "every", env)
 
 
@@ -195,6 +197,7 @@ def _join(
     if is_driven:
         driven = [path for path in merged.texts - paths if is_merged(path)]
         files += _read_driven(cwd, sealed, merged.tree, driven, env)
+
     known = {left.path for left in remaining}
     losses = trees.read_rename_losses(sealed, bases, merged.tree)
     remaining += [_tell_rename(loss) for loss in losses if loss.path not in known]
@@ -254,6 +257,7 @@ def _merge_contents(
         return None, Remaining(
             path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MB"
         )
+
     try:
         merged = merge_file(
             base, ours, theirs, schemas.load(path), narrative=schemas.choices.narrative
@@ -269,6 +273,7 @@ def _merge_contents(
             "it has binary content" if data is None else "a version of it cannot be read as JSON"
         )
         return data, Remaining(path, "text", f"{trouble}: {why}")
+
     clashes = list_clashes(merged)
     places = [escape_controls(shorten(clash.where or "/", _LONGEST_VALUE)) for clash in clashes]
     detail = f"both sides changed {', '.join(places)}"
@@ -316,6 +321,7 @@ def _describe(file: trees.Unsettled, said: Mapping[Kind, str]) -> Remaining:
         # git names what is in another's way after the side, "PATH~theirs"; the commits have it
         # without
         path = path.removesuffix("~ours").removesuffix("~theirs")
+
     kinds = [_find_kind(kind) for kind in file.kinds]
     kind: Kind = next((one for one in _WEIGHTS if one in kinds), "mode")
     remover = "theirs" if file.sides[trees.OURS] else "ours"

@@ -61,9 +61,8 @@ class Case(NamedTuple):
     # the decisions that the file holds already
     chosen: Mapping[str, Decision] = MappingProxyType({})
     edited: bool = False  # it holds something that neither the merge nor decisions put there
-    explain: Callable[[Any], list[Mismatch]] | None = (
-        None  # lists how a document breaks the user's schema, if any
-    )
+    # lists how a document breaks the user's schema, if any
+    explain: Callable[[Any], list[Mismatch]] | None = None
 
     @property
     def path(self) -> str:
@@ -106,6 +105,7 @@ def read_case(
             if error.version:
                 reason = f"{error.version} is not JSON that can be merged: line {error.line}: {error.message}"
             case = case._replace(reason=reason)
+
     return _read_file(work_tree, case)
 
 
@@ -136,6 +136,7 @@ def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Ca
         )
     except JsonTextError:
         return case
+
     versions = list(case.unmerged.sides)
     versions[at] = version._replace(data=decide_all(merged, at).data)
     ours, base, theirs = versions
@@ -151,6 +152,7 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
         case = read_case(work_tree, past, typed, size, choices)
         if case.blocked or (case.merged and not case.edited):
             return case
+
     raw = read_if_there(os.path.join(work_tree, path)) or b""
     stored = conflicts.read_as_stored(work_tree, path, raw)
     sides = split_sides(_as_text(stored), size)
@@ -166,6 +168,7 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
             break
         except JsonTextError as error:
             reason = f"without its markers, {error.version} is not JSON: line {error.line}: {error.message}"
+
     unmerged = conflicts.make_unmerged(path, [_as_bytes(sides.ours), base, _as_bytes(sides.theirs)])
     blocked = _find_obstacle(work_tree, unmerged) or ("" if merged else reason)
     return Case(unmerged, typed, size, blocked, merged, reason, raw, stored)
@@ -183,6 +186,7 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
         mode = os.lstat(full).st_mode
     except OSError:
         return ""
+
     return "" if stat.S_ISREG(mode) else "in the work tree it is not a regular file"
 
 

@@ -51,6 +51,7 @@ def read_upstream(
         touched = upstream.read_diverged_files(top, tracking, own)
     except CheckpointError as error:
         return found._replace(state="cut", detail=error.message)
+
     if not touched.bases:
         return found._replace(state="unrelated")
     files = [file for file in touched.files if is_asked(file.path) or is_asked(file.old_path)]

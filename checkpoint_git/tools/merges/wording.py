@@ -52,6 +52,7 @@ def _say_verdict(entry: Entry, parents: Parents) -> str:
             return f"{value} is in another place"
         case "edited" if entry.result is None:
             return f"{value} was changed in the merge"
+
     return _say_result(entry, parents)
 
 
@@ -70,6 +71,7 @@ def _say_result(entry: Entry, parents: Parents) -> str:
             return f"{subject}back, though {parents.name(entry.side)} removed it"
         case "duplicated":
             return "something appears twice" if entry.result is None else f"{result} is back"
+
     return "no document" if entry.result is None else f"{result} is made of two records"
 
 

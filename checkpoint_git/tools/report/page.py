@@ -49,6 +49,7 @@ def make_page(
         notes += part.notes
         sections += part.sections
         details += part.details
+
     if drift:
         has_errors = any(finding.level == "error" for finding in drift)
         chips.append((plural(len(drift), "issue"), "bad" if has_errors else "warn"))

@@ -74,6 +74,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         branch = ""
         with suppress(CheckpointError):  # the protocols say that the history cannot be read
             branch = read_branch(place.work_tree) if place.work_tree else ""
+
     page = make_page(
         os.path.basename(place.root), branch, invocation.now, summaries, drift, trouble
     )
@@ -88,6 +89,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if path is None:
         lines = [Line(line, hang=-1) for line in text.rstrip("\n").split("\n")]
         return Outcome({**data, "html": text}, lines, exit_code=0)
+
     write_page(path, text, force=args.force)
     lines = [Line(f"wrote {path} ({max(len(text) // 1024, 1)} KB)", "good")]
     if args.open:
@@ -99,6 +101,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
                 hang=-1,
             )
         )
+
     return Outcome(data, lines, exit_code=0)
 
 
@@ -156,10 +159,12 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
         raise CheckpointError(
             f"{escape_controls(link)} is a symbolic link", "name the place that it leads to"
         )
+
     if not os.path.isdir(os.path.dirname(path)):
         raise CheckpointError(
             f"no such directory: {escape_controls(os.path.dirname(path))}", "create it first"
         )
+
     return path
 
 

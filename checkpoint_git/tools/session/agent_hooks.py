@@ -24,9 +24,8 @@ _NAMELESS = "default"
 
 class HookInput(NamedTuple):
     session: str = _NAMELESS  # a name that can be a file's
-    source: str = (
-        ""  # why it starts ("startup", "resume", "clear", "compact"), "" if that is not said
-    )
+    # why it starts ("startup", "resume", "clear", "compact"), "" if that is not said
+    source: str = ""
     active: bool = False  # an earlier answer of a stop hook keeps the session going already
     ended: bool = False  # the turn was broken off, so nothing is to be asked
 
@@ -82,6 +81,7 @@ def _read_bytes(stdin: TextIO) -> bytes:
         descriptor = stdin.fileno()
     except (OSError, ValueError, AttributeError):  # no file: a stream in memory
         return stdin.read(_MOST_BYTES).encode("utf-8", "replace")
+
     import select
 
     parts, taken, until = list[bytes](), 0, time.monotonic() + _PATIENCE
@@ -92,6 +92,7 @@ def _read_bytes(stdin: TextIO) -> bytes:
             break
         if taken <= _MOST_BYTES:
             parts.append(part)
+
     return b"".join(parts) if taken <= _MOST_BYTES else b""
 
 

@@ -140,6 +140,7 @@ def fit(lines: Sequence[str], tokens: int = MOST_TOKENS, name: str = "NAME") -> 
         tokens, LEAST_TOKENS
     ):
         kept.pop()
+
     return _frame(kept, len(lines) - len(kept), name)
 
 

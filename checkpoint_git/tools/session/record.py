@@ -52,9 +52,11 @@ def write_start(git_dir: str, name: str, *, anew: bool) -> None:
         times = {other: read_time(os.path.join(folder, other)) or 0 for other in os.listdir(folder)}
     except OSError:  # a full disk must not fail
         return
+
     for at, other in enumerate(sorted(times, key=lambda each: times[each], reverse=True)):
         if at >= _MOST_KEPT or now - times[other] > _KEPT_FOR:
             remove_quietly(os.path.join(folder, other))
+
     remove_quietly(path + _REMINDED)
 
 
@@ -119,6 +121,7 @@ def name_checkpoint(place: Place) -> str:
         files = [path for path in find_files(place.root) if protocol_of(path) == "skill"]
     except CheckpointError:  # the folder cannot be read
         files = []
+
     name = os.path.basename(files[0]).partition(".")[0] if len(files) == 1 else ""
     is_plain = (
         name.replace("-", "").isalnum()

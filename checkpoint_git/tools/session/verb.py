@@ -140,4 +140,5 @@ def remind(
             return describe_work(work, record.name_checkpoint(place)), may_block(
                 place, env, wish=block
             )
+
     return "", False

@@ -226,6 +226,7 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         )
         hint = f"merge this branch into it, or commit .gitattributes there: {branch.name} merges as text until then"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
+
     if setup.settings.get(driver_settings.DRIVER) and "info" not in setup.attributes:
         message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_advise_init(facts))
@@ -241,6 +242,7 @@ def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]
             and facts.merge_attributes.get(path) == attributes.DRIVER
         ):
             by_value.setdefault(value, []).append(path)
+
     for value, paths in by_value.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {_describe_attribute(value, facts)}"
@@ -294,6 +296,7 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
         hint = chain("unless this is intended", replace_driver(setup))
         yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
         return
+
     again = advise(
         "set it up with a Python that stays, such as one installed with pipx", "checkpoint", "init"
     )
@@ -389,6 +392,7 @@ def _describe_unreached(hooks: list[HookFile], setup: Installation) -> Finding:
         if by_hand:
             hint = by_hand
             break
+
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
 
 

@@ -63,6 +63,7 @@ def find_unreadable(place: Repository, env: Mapping[str, str]) -> Unreadable:
         reason = _try(os.path.join(place.work_tree, path))
         if reason:
             paths.setdefault(reason, []).append(path)
+
     return Unreadable(paths, len(driven[MOST_TRIED:]))
 
 
@@ -82,6 +83,7 @@ def _try(path: str) -> str:
         return _REASONS.get(error.code, "not JSON")
     except OSError as error:
         return _REASONS["json/too-large"] if error.errno == errno.EFBIG else ""
+
     return ""
 
 
@@ -93,6 +95,7 @@ def report_unreadable(found: Unreadable) -> list[Finding]:
     for reason, paths in found.paths.items():
         names = [escape_controls(shorten(path, _LONGEST_SHOWN)) for path in paths]
         groups.append(f"{reason}: {join_some(names, _MOST_SHOWN)}")
+
     count = plural(sum(map(len, found.paths.values())), "file")
     message = (
         f"git merges {count} as text, because the driver cannot read them ({'; '.join(groups)})"

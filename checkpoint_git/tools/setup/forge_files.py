@@ -77,6 +77,7 @@ def forge_files(forge: Forge, base: str, version: str, source: str = "") -> dict
         more = "As long as it is unedited, `checkpoint init` updates it and `checkpoint uninstall` removes it."
         first = f"# Written by `checkpoint init --ci {forge}`. {more}\n"
         files[path] = render_stamped(path, first + text, path.count("/"))
+
     return files
 
 
@@ -108,11 +109,13 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
         raise CheckpointError(
             f"--ci: the default branch {shown} cannot be in a forge's list of branches", hint
         )
+
     steps = []
     for forge in (*asked, *there):
         files = forge_files(forge, base, __version__, find_pinned_source())
         planned = [_plan_file(work_tree, path, data) for path, data in files.items()]
         steps += [step for step in planned if forge in asked or step.deed == "update"]
+
     return steps
 
 

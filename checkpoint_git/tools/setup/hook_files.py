@@ -69,13 +69,11 @@ class HookFile(NamedTuple):
     data: bytes | None = None  # None if there is no file, or none that we may change
     blocked: str = ""  # why not
     runs: bool = False  # git may start it
-    legacy: bytes | None = (
-        None  # NAME.legacy, from where the pre-commit framework runs a hook that it found
-    )
+    # NAME.legacy, from where the pre-commit framework runs a hook that it found
+    legacy: bytes | None = None
     has_interpreter: bool = True  # the program that its first line names is there
-    calls_us: bool = (
-        False  # git runs it, or a tool's or git's own settings, and that calls `checkpoint hook`
-    )
+    # git runs it, or a tool's or git's own settings, and that calls `checkpoint hook`
+    calls_us: bool = False
 
 
 def find_bundled(name: str, source: str) -> str:
@@ -111,6 +109,7 @@ def find_state(hook: HookFile, body: bytes) -> State:
         block = find_block(data)
     except CheckpointError:
         return "damaged"
+
     if block is None:
         return "moved" if is_framework_hook(hook) and has_block(hook.legacy or b"") else "foreign"
     obstacle = _find_obstacle(hook, data, block)
@@ -182,6 +181,7 @@ def put_into(data: bytes | None, body: bytes, notes: tuple[Note, ...] = ()) -> b
             remove_block(data),
             tuple(note for note in block.notes if note != "no newline before"),
         )
+
     return put_block(data, body, _first_line_end(data or b""), head=_SHEBANG, notes=notes)
 
 

@@ -165,6 +165,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         result.steps.extend(
             schema.add_schemas(find_or_plan_place(invocation.cwd), invocation, dry_run=args.dry_run)
         )
+
     steps = steps_data(result.steps)
     data = {
         "root": result.root,
@@ -202,9 +203,11 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     if survey and not options.dry_run:
         # Some installers write no compiled modules, and git starts the driver once for every file.
         compileall.compile_dir(PACKAGE, quiet=2)
+
     if survey and place:
         findings = _check_result(survey, place, env, options)
         return InitResult(place.root, survey.place.work_tree, steps, findings)
+
     return InitResult(_find_root(survey, place, cwd), None, steps, [], bare=is_bare)
 
 
@@ -263,6 +266,7 @@ def _check_patterns(options: Options) -> None:
         if not PATTERN.fullmatch(pattern):
             message = f'"{escape_controls(pattern)}" is not a pattern of JSON files'
             break
+
     if message:
         hint = join_hints(
             advise("name files as .gitattributes does", "checkpoint", "init", "data/**/*.json"),
@@ -292,6 +296,7 @@ def find_wanted(
     for copy in copies:
         driver = driver_settings.JSON_DRIVER + os.path.basename(copy.what)[:12]
         schemas[driver] = os.path.join(survey.place.common_dir, copy.what)
+
     settings = driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas)
     agreed = _find_agreement(survey, options, cwd) if copies else ""
     return plan.Wanted(settings, options.hooks, options.adopt, options.patterns, driver, agreed)
@@ -340,6 +345,7 @@ def _check_schema(path: str, cwd: str) -> str:
         raise CheckpointError(
             message, "put the schema outside any repository, such as in ~/.config/checkpoint"
         )
+
     return full
 
 
@@ -411,6 +417,7 @@ def _check_result(
         findings.append(
             Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint)
         )
+
     answer = (
         attributes.DRIVER if options.dry_run else read_merge_attribute(place.root, clean_env(env))
     )
@@ -423,9 +430,11 @@ def _check_result(
         findings.append(
             Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint)
         )
+
     if not options.dry_run:
         settings = read_all_settings(survey.place.work_tree, clean_env(env))
         findings += [one._replace(level="note") for one in find_unaccepted(survey.place, settings)]
+
     if options.patterns and not options.dry_run:
         findings += report_unreadable(find_unreadable(survey.place, clean_env(env)))
     if is_temporary():
@@ -435,6 +444,7 @@ def _check_result(
             advise("then", "checkpoint", "init"),
         )
         findings.append(Finding("driver/temporary", "warning", message, REPOSITORY, hint=hint))
+
     return findings
 
 
@@ -461,6 +471,7 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
         lines.append(Line(text, "warn"))
     elif not options.dry_run and shared:
         lines += _describe_next(result, options)
+
     return lines
 
 

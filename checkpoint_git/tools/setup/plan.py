@@ -60,6 +60,7 @@ def plan_uninstall(survey: Survey) -> list[Step]:
     if has_block(survey.framework.data or b""):
         path, after = survey.framework.path, framework.remove_entry(survey.framework.data or b"")
         steps.append(removal_step(framework.FILE, path, after))
+
     for label, state in _attribute_files(survey):
         steps += _plan_attributes_removal(label, state)
     keys = settings.find_own_settings(survey.settings)
@@ -90,11 +91,13 @@ def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     for key, value in wanted.settings.items():
         if not key.startswith(foreign) and key not in left_out:
             steps.append(_plan_setting(survey, key, value))
+
     # That no hook files are wanted is recorded, for the doctor and for the next init.
     if wanted.hooks in _RECORDED:
         steps.append(_plan_setting(survey, settings.HOOKS, wanted.hooks))
     elif wanted.hooks != "auto" and settings.HOOKS in survey.settings:
         steps.append(Step("remove", settings.HOOKS, change=RemoveSettings((settings.HOOKS,))))
+
     stale = [key for key in survey.settings if key.startswith(settings.HOOK_SECTION)]
     if stale and wanted.hooks not in ("auto", "config"):
         steps.append(Step("remove", ", ".join(stale), change=RemoveSettings(stale)))
@@ -138,6 +141,7 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
                 hint=advise("to replace it", "checkpoint", "init", "--adopt"),
             )
         ]
+
     steps = []
     for label, state in files:
         others = dict.fromkeys(wanted.others, wanted.others_driver)
@@ -149,6 +153,7 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
                 for pattern in wanted.others
             }
         steps.append(_plan_attributes_file(label, state, others))
+
     return steps
 
 
@@ -179,6 +184,7 @@ def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str
                 after = attributes.add_attributes(after, others=others)
     except CheckpointError as error:
         return Step("skip", label, f"{error.message}: {error.hint}")
+
     text = lines if state.lost is None else "it was deleted: as git has it, with our lines"
     return write_step(label, state.path, state.data, after, text)
 
@@ -217,6 +223,7 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         if _is_by_framework(survey, choice):
             names.remove("pre-commit")
             steps += _plan_framework(survey)
+
     if choice == "config":
         return steps + _plan_configured_hooks(survey, names)
     is_elsewhere = survey.folder.place in ("outside", "nowhere")
@@ -233,6 +240,7 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
             steps.append(_plan_hook(survey, hook))
         else:
             steps += _plan_hook_removal(survey, hook, why)
+
     return steps
 
 
@@ -286,6 +294,7 @@ def _advise_hooks(survey: Survey, names: Sequence[str]) -> list[Step]:
         if name not in calling:
             recipe = hook_files.write_recipe(name, os.path.join(folder, name))
             steps.append(Step("advise", name, recipe))
+
     return steps
 
 
@@ -378,6 +387,7 @@ def _plan_framework_entry(state: FileState) -> Step:
             framework.FILE,
             f"{state.blocked or 'our marks are damaged'}; add to its repos: {entry}",
         )
+
     if state.data is None:
         return Step("add", framework.FILE, _TRACKED, WriteFile(state.path, framework.new_file()))
     if framework.has_entry(state.data) and framework.is_current(state.data):
@@ -389,6 +399,7 @@ def _plan_framework_entry(state: FileState) -> Step:
             framework.FILE,
             f"its list of repos is written in a way we do not edit; add: {entry}",
         )
+
     return Step(
         "update",
         framework.FILE,

@@ -65,6 +65,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
             names = ", ".join([*(one.name for one in schemas), _META_SCHEMA])
             raise CheckpointError(f"unknown schema {args.name!a}", f"there are: {names}")
         return _document(found[0])
+
     rows = [
         {"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas
     ]
@@ -72,6 +73,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         return _document(
             {"schema_version": 1, "command": "schema", "schemas": rows, "findings": []}
         )
+
     return Answer([f"{row['name']}: {row['files']}\n" for row in rows], 0)
 
 

@@ -187,6 +187,7 @@ def apply_steps(steps: Sequence[Step], repository: Repository | None) -> None:
             f"{folder[0]}{os.path.relpath(folder[1:], repository.work_tree)}" for folder in folders
         )
         write_file(journal, os.fsencode("\0".join(relative)))
+
     try:
         for step in steps:
             if step.change is not None:
@@ -244,6 +245,7 @@ def find_folders(steps: Sequence[Step]) -> list[str]:
             for _ in range(step.change.folders):
                 found[folder] = _OURS
                 folder = os.path.dirname(folder)
+
     return [f"{mark}{folder}" for folder, mark in found.items()]
 
 

@@ -134,6 +134,7 @@ def read_hooks_folder(place: Repository) -> HooksFolder:
         # husky 9 keeps generated stubs in .husky/_ and runs the scripts above it: those may be
         # changed
         path = above
+
     real = os.path.realpath(path) + os.sep
     walls: tuple[tuple[str, HooksPlace], ...] = (
         (place.common_dir, "repository"),
@@ -160,6 +161,7 @@ def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
     if name in SERVER_HOOKS and _GENERATED_BY_FORGE in (file.data or b""):
         # Gitea and Forgejo write it anew at will, and run what is in the folder NAME.d beside it.
         return _read_hook(name, os.path.join(f"{path}.d", "checkpoint"), False)
+
     interpreter = find_interpreter(file.data or b"")
     content = read_content(path, os.sep)  # also through a link to somebody's script
     return HookFile(
@@ -264,6 +266,7 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
         in_force = _choose_in_force(place, survey.attributes, own)
         texts: dict[AttributesPlace, bytes] = {"work tree": in_force, "HEAD": head}
         found = {where for where, data in texts.items() if attributes.has_attributes(data)}
+
     if attributes.has_attributes(survey.info.data or b""):
         found.add("info")
     there = Installation(

@@ -96,6 +96,7 @@ def _describe(agreed: Agreement, accepted: str, present: str) -> str:
     if present != agreed.digest:
         state = "has changed since the team agreed on it" if present else "is missing"
         return f"{path} {state}: this clone merges {pattern} by {used}"
+
     if accepted != agreed.digest:
         return f"the team merges {pattern} by {path}, which this clone has not accepted: it merges by {used}"
     return ""

@@ -37,9 +37,8 @@ examples:
 
 # Locks between writers: in a git directory, or in .checkpoints outside git.
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", "checkpoint-sync.lock", ".lock")
-_OWN_FOLDER = (
-    "checkpoint"  # in a git directory: caches, made again when they are next needed, and backups
-)
+# in a git directory: caches, made again when they are next needed, and backups
+_OWN_FOLDER = "checkpoint"
 _BACKUPS = "backups"  # in it
 
 
@@ -81,6 +80,7 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
                 ]
         if not dry_run:
             apply_steps(steps, repository)
+
     return UninstallResult(
         repository.work_tree if repository and not repository.bare else None, steps
     )
@@ -126,6 +126,7 @@ def _plan_git_dirs(repository: Repository) -> list[Step]:
                 steps.append(
                     Step("remove", label, "", RemoveFile(path, folders=label.count(os.sep)))
                 )
+
     return steps + kept
 
 
@@ -145,6 +146,7 @@ def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step
                 f"it hides restore points ({left} left): drop them first, then uninstall again",
             )
         ]
+
     return [removal_step(name, path, take_block(data) or None)]
 
 

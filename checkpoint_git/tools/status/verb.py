@@ -77,6 +77,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         blocks = [*blocks, Line(""), *lead[:-1]]
     else:
         blocks = [*lead, *blocks]
+
     findings = [finding for summary in summaries for finding in summary.findings]
     return add_gaps(Outcome(data, blocks, findings), (place.work_tree, place.git_dir), invocation)
 

@@ -50,6 +50,7 @@ def write_commits(
             _remove_report(cwd, err)
             if not _remove_keep_files(cwd, err, env):
                 break
+
     raise git_error(words, GitResult(process.returncode, out, err), cwd)
 
 
@@ -84,6 +85,7 @@ def _remove_keep_files(cwd: str, err: bytes, env: Mapping[str, str]) -> bool:
             with suppress(FileNotFoundError):
                 os.unlink(path)
             found = True
+
     return found
 
 
@@ -123,6 +125,7 @@ def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterato
             else:
                 yield b"M %b %b %b\n" % (become.mode.encode(), become.blob.encode(), quoted)
         yield b"\nget-mark :%d\n" % number
+
     yield b"done\n"
 
 
@@ -140,6 +143,7 @@ def stage_files(
         if run_git(words, cwd, stdin=lines, env=env, check=False).code == 0:
             return True
         time.sleep(_NAP)  # git's own commands hold the index for milliseconds
+
     return False
 
 

@@ -80,6 +80,7 @@ def open_context(
             f"{escape_controls(place.root)} is not in a git repository",
             command("git", "init", more=", or clone one"),
         )
+
     top = place.work_tree
     settings, local, own = read_branch(top, env)
     target = _find_target(top, settings, local, wish)
@@ -140,6 +141,7 @@ def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> s
             ),
         )
         raise CheckpointError(shown, hint)
+
     return remote
 
 
@@ -166,5 +168,6 @@ def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) 
             advise("or have it follow one", "git", "push", "-u", "origin", name),
         )
         raise CheckpointError(f"{why}, so there is none to sync with", hint)
+
     branch = check_branch(top, branch, is_new=True).removeprefix(HEADS)
     return Target(remote, branch, (upstream or (remote, current)) == (remote, branch))

@@ -100,6 +100,7 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
             return Decision(sides.ours if rules.take == "ours" else theirs, True)
         message = "two versions of a file that is written once and never changed; each side stays as it is"
         return _leave(path, "sync/conflict", message, _DECIDE)
+
     content, findings = merge_contents(path, base, sides.ours, theirs, rules)
     if content is None:
         return Decision(None, False, findings)
@@ -107,6 +108,7 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
     if new:
         message = f"merged with the branch's version it would not be valid: {new[0].message}"
         return _leave(path, "sync/conflict", message, _DECIDE, new[0].where)
+
     return Decision(content, True)
 
 
@@ -120,6 +122,7 @@ def merge_contents(
     except JsonTextError as error:
         message = f"both sides changed it, and one is not JSON: {error.message}"
         return None, [Finding("sync/conflict", "error", message, path, hint=_DECIDE)]
+
     if merged.conflicts and rules.take:
         merged = take_side(merged, OURS if rules.take == "ours" else THEIRS)
     if not merged.conflicts:

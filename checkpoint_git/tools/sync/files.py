@@ -111,9 +111,11 @@ def read_work(
             [Finding("sync/ignored", "warning", message, hint=hint)] if stays else []
         )
         own = sorted(set(own) - set(stays))
+
     for path in sorted({*known, *own}):
         if is_wanted(path):
             _take(work, top, path, is_unmerged=known.get(path) == b"M")
+
     return work
 
 
@@ -139,11 +141,13 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
         return
     elif not trouble and find_link(path, top):
         trouble = "a symbolic link leads to it, and git sees no files behind one"
+
     content = b"" if trouble else read_content(full, top)
     if isinstance(content, OSError):
         if content.errno == errno.ENOENT:
             return
         trouble = content.strerror or "it cannot be read"
+
     if trouble:
         work.refused.add(path)
         hint: AnyHint = "put a regular file in its place"
@@ -202,6 +206,7 @@ def write_arrivals(
                     )
                 else:
                     taken.append(arrival.path)
+
     return taken, findings
 
 
@@ -228,6 +233,7 @@ def _write_arrival(top: str, arrival: Arrival, merge: Merge, note: Callable[[], 
         becomes = merge(arrival.path, arrival.was, now, becomes)
         if becomes is None:
             return "it was changed meanwhile, and the two changes contradict each other"
+
     try:
         if becomes is not None and becomes != now:
             atomic.make_folder(os.path.dirname(full))
@@ -238,4 +244,5 @@ def _write_arrival(top: str, arrival: Arrival, merge: Merge, note: Callable[[], 
         note()
     except CheckpointError as error:
         return f"{error.message}; {error.hint}"
+
     return ""

@@ -77,6 +77,7 @@ def find_ours(
     for path, entry in trees.base.items():
         if path not in work.contents and path not in work.refused and path not in work.sparse:
             ours[path] = None if (path in trees.head or _owner(path) in archived) else entry
+
     for path, content in queued.items():
         mine, base = ours.get(path), trees.base.get(path)
         is_back = mine == base or (
@@ -84,6 +85,7 @@ def find_ours(
         )
         if is_back and path not in work.refused:
             ours[path] = content
+
     return ours
 
 
@@ -124,11 +126,13 @@ def decide_all(
     if only:
         hidden |= {path for path in paths if skill_of(path) != only}
         plan.open.update(path for path in hidden if _has_moved(trees, path))
+
     for path in sorted(paths - work.refused - hidden):
         side = ours.get(path)
         if not _is_settled(trees, path, side):
             decision = _decide_file(trees, path, side, read, rules)
             _note_decision(plan, trees, path, decision, work.contents.get(path))
+
     plan.open.update(path for path in work.refused if _has_moved(trees, path))
     return plan
 
@@ -177,6 +181,7 @@ def _note_decision(
     if not decision.settled:
         plan.open.add(path)
         return
+
     content = decision.content
     plan.decided[path] = content
     theirs = trees.theirs.get(path)
@@ -231,9 +236,11 @@ def plan_commits(
         shape = _plan_straight(plan, to_tip, tip, moves_head=ground is not None)
     else:
         shape = _plan_merge(plan, trees, common, ground, to_tip, tip)
+
     if shape.send >= 0:
         record = _make_record(plan, trees, shape.send, to_tip, older, queued, sent=sent)
         shape.drafts.append(record)
+
     return shape
 
 
@@ -279,10 +286,12 @@ def _plan_merge(
         changes = _find_changes(plan, trees, common)
         drafts.append(Draft((ground.common,), changes, message))
         send = 0
+
     has_shared = bool(drafts)
     if ground.common != ground.tip:
         drafts.append(Draft((tip, 0), to_tip, merging))
         send = 1
+
     if not has_shared:
         return Shape(drafts, send, local)
 
@@ -291,6 +300,7 @@ def _plan_merge(
     elif to_head:
         drafts.append(Draft((ground.head, 0), to_head, merging))
         local = len(drafts) - 1
+
     return Shape(drafts, send, local)
 
 

@@ -93,6 +93,7 @@ def compare(
     if base.commit and base.commit in (memory.partial, memory.synced) and not base.of_head:
         trees = trees._replace(base={**entries, **_find_switched(context, memory, trees)})
         put_back = _find_put_back(context, memory, work, trees)
+
     ours = planning.find_ours(work, trees, queue.waiting, put_back)
     queued = _find_queued(work, ours, queue.waiting)
 
@@ -185,10 +186,12 @@ def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip:
     if is_left:
         partial = _write_taken(context, work, found, met, taken)
         found = found._replace(partial=partial, partial_of=met)
+
     is_tried = context.wish.dry_run
     if found != memory:
         partial = memory.partial if is_tried else found.partial
         state.write_memory(top, {context.names.partial: partial}, env)
+
     if is_left and not is_tried:
         remove_quietly(context.journal)
     return found
@@ -215,6 +218,7 @@ def _write_taken(
         new = newer[path].blob if path in newer else ""
         if old != new and not _is_taken(work, path, old, new, met, taken):
             untouched.append((path, older.get(path)))
+
     draft = Draft((met,), untouched, state.TAKEN_IN)
     (partial,) = write_commits(top, [draft], [context.names.partial], context.who, env)
     return partial
@@ -275,6 +279,7 @@ def read_contents(
                 "the checkpoints of the branch are larger than all that a sync may read"
             )
         found[blob] = content if isinstance(content, bytes) else None
+
     return found
 
 
@@ -331,6 +336,7 @@ def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side
             and trees.find_id(content) != entry.blob
         ):
             ours[path] = read_as_stored(context.top, path, content)
+
     contents = read_contents(context.top, planning.list_blobs(trees, ours), context.env)
     return planning.decide_all(work, trees, ours, contents.get, context.rules, context.wish.only)
 

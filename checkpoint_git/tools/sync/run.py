@@ -46,9 +46,8 @@ from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
 LOOK_EVERY = 1.5  # seconds
 _SURELY_IDLE = 10  # seconds; git holds the lock of an index or a branch for milliseconds
 _LONGEST_QUESTION = 60.0  # seconds
-_MOST_UNHEARD = (
-    3  # pushes in a row without an answer: who may only read, or a setting that hinders every push
-)
+# pushes in a row without an answer: who may only read, or a setting that hinders every push
+_MOST_UNHEARD = 3
 _LONGEST_PAUSE = 40.0  # seconds
 _SHORTEST_TURN = 0.05
 _GROWTH, _MOST_GROWN = 3, 6
@@ -152,6 +151,7 @@ def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
         lost += reply.kind == "lost"
         unheard = unheard + 1 if reply.kind == "unknown" else 0
         _wait(context, backoff(lost + unheard, time.monotonic() - began, random.random()))  # noqa: S311 (no secret)
+
     return result._replace(attempts=attempts, lost=lost)
 
 
@@ -182,6 +182,7 @@ def _wait(context: SyncContext, pause: float) -> None:
         if tip and tip == last:
             return
         last = tip
+
     time.sleep(max(left, 0))
 
 
@@ -210,10 +211,12 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncRes
         )
         missed = {arrival.path for arrival in arrivals} - set(taken)
         findings += troubles
+
     moved = ""
     if not missed and found.ground is not None:
         moved, left = _move(context, found, found.ground, ids)
         findings += left
+
     _remember(context, found, ids, now_there, missed, moved or found.memory.head)
     did_anything = bool(arrivals or found.arrived) or shape.send >= 0
     result = _result(context, found, "synced" if did_anything else "current", now_there, findings)
@@ -241,6 +244,7 @@ def _move(
     if not ground.head and ground.tip:
         stage_files(top, files, env)
         return "", []
+
     memory = found.memory
     if stage_files(top, files, env) and move_branch(top, memory.local, goal, memory.head, env):
         return goal, []
@@ -280,6 +284,7 @@ def _find_staged(found: Comparison) -> list[tuple[str, Entry | None]]:
             entry = None if content is None else Entry(mode, trees.find_id(content))
         if entry != before:
             files.append((path, entry))
+
     return files
 
 
@@ -297,6 +302,7 @@ def _remember(
         changes += [(path, found.plan.ours[path]) for path in sorted(missed)]
         draft = Draft((there,), changes, state.TAKEN_IN)
         (partial,) = write_commits(context.top, [draft], [names.partial], context.who, context.env)
+
     updates = {names.synced: there, names.partial: partial}
     left = [
         (name, one)
@@ -316,6 +322,7 @@ def _remember(
         ids or memory.queue is not None or memory.made
     ):  # of a git that was killed, it may be left alone
         updates |= {names.queue: "", names.made: ""}
+
     if at:
         updates[names.head] = at
     if (there, partial, at) != (
@@ -324,6 +331,7 @@ def _remember(
         memory.was_at,
     ) or names.queue in updates:
         state.write_memory(context.top, updates, context.env)
+
     remove_quietly(context.journal)
 
 
@@ -335,6 +343,7 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
             top, f"refs/remotes/{context.target.remote}/{context.target.branch}", env
         )
         memory = memory._replace(theirs=seen or memory.head)
+
     found = compare(context, read_own(context), seen=memory.theirs)
     findings = [one for one in found.plan.findings if one.code != "sync/conflict"]
     if (
@@ -345,11 +354,13 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
         write_commits(
             top, found.shape.drafts, [context.names.made, context.names.queue], context.who, env
         )
+
     if found.shape.send >= 0 or memory.queue is not None:
         code, what = "sync/queued", "local changes wait in this clone"
         hint = "the next sync that reaches the remote sends it"
     else:
         code, what, hint = "sync/unreachable", "nothing of this clone is waiting", "try again later"
+
     findings.append(Finding(code, "error", f"{error.message}; {what}", hint=error.hint or hint))
     return _result(context, found, "offline", memory.theirs, findings)
 

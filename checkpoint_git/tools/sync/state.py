@@ -89,6 +89,7 @@ def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
         sent, *older = parents.split(" ")
         expected = find_commit(cwd, f"{sent}^1", env) if sent else ""
         queue = Queued(record, expected, int(since or 0), subject == SENT, tuple(older))
+
     seen, synced, partial, was_at = (
         commits.get(name, "") for name in (names.theirs, names.synced, names.partial, names.head)
     )

@@ -90,6 +90,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError(
             f"{numbers}: not possible", "at least 1 of each; 86400 seconds at most"
         )
+
     wish = Wish(
         args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify
     )
@@ -102,6 +103,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     with show_progress(invocation) as tell:
         tell("exchanging checkpoints with the remote...")
         result = sync(place, wish, invocation.now, invocation.env, say_waiting(invocation.stderr))
+
     data = {**result._asdict(), "commit": result.commit or None}
     del data["findings"]
     return Outcome(data, _blocks(result), result.findings)
@@ -126,6 +128,7 @@ def _blocks(result: SyncResult) -> list[Block]:
             "sync stopped by conflicts with" if is_conflict else "nothing else to exchange with",
             "warn",
         )
+
     commit = f" at {result.commit[:12]}" if result.commit else ""
     races = (
         f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}"
@@ -143,6 +146,7 @@ def _blocks(result: SyncResult) -> list[Block]:
         lines += [Line(f"  {word}: {path}") for path in paths[:_MOST_SHOWN]]
         if len(paths) > _MOST_SHOWN:
             lines.append(Line(f"  {word}: {len(paths) - _MOST_SHOWN} more"))
+
     return lines
 
 

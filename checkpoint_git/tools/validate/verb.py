@@ -75,6 +75,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         from checkpoint_git.protocols.typed_hints import type_hints
 
         findings = type_hints(findings, invocation.cwd)
+
     return _conclude(checked, findings, nouns, is_strict=args.strict)
 
 
@@ -146,6 +147,7 @@ def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
                 raise
             folder = os.path.dirname(folder)
         top = repository[0] if repository else folder  # which no link may leave
+
     paths = [path for each in dict.fromkeys([folder, *roots]) for path in find_files(each)]
     return ((relative_path(path, top), read_content(path, top)) for path in paths)
 
@@ -183,6 +185,7 @@ def _find_named(path: str) -> dict[str, tuple[str, str]]:
         raise CheckpointError(
             f"{path} does not exist", "name a checkpoint file, or a folder with .checkpoints"
         )
+
     # outside git a file is shown from its own folder, or from that of its project where its name is
     # fixed
     fixed = next(
@@ -224,5 +227,6 @@ def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
         raise CheckpointError(
             f"{cwd} is not inside a git repository", "--staged and --rev read from git"
         )
+
     files = (staged.read_staged(top) if args.staged else staged.read_committed(top, args.rev)).files
     return files.only(_choose([entry.path for entry in files.entries], args.paths, cwd, top))

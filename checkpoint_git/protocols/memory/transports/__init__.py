@@ -75,6 +75,7 @@ def read_entities(values: Iterable[Any], relations: Iterable[Any] = ()) -> list[
         )
         touching = tuple(edge for edge in edges if name in (edge.get("from"), edge.get("to")))
         found.append(Entity(name, str(value.get("entityType", "")), observations, touching))
+
     return found
 
 

@@ -101,6 +101,7 @@ def open_server(
     except ImportError as error:
         missing = find_missing(error, ["memory"])
         raise UnavailableError(f"{missing or error}", missing.hint if missing else "") from None
+
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
     with (
@@ -161,12 +162,14 @@ async def _call_tool(
             else transports.BROKEN_HINT
         )
         raise GraphError(f"the server refused {tool}: {answer}", hint)
+
     if result.structured_content is not None:
         return result.structured_content
     try:
         answer = json.loads(texts[0]) if texts else {}
     except ValueError:
         return {}
+
     return {"entities": answer} if isinstance(answer, list) else answer
 
 

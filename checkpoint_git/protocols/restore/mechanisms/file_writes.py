@@ -175,6 +175,7 @@ def _write_whole(
     if entry.twin:
         os.link(os.path.join(root, entry.twin), temporary)
         return
+
     if entry.kind == "link":
         os.symlink(os.fsdecode(b"".join(content)), temporary)
         return

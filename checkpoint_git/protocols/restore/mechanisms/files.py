@@ -197,6 +197,7 @@ def restore(job: Job, plan: MechanismPlan) -> list[str]:
     for path in [*plan.remove, *sorted(of_another_kind, reverse=True)]:
         file_writes.remove_path(root, path, watch.check)
         watch.forget(path)
+
     if job.manifest.value.get("lacks_folders"):  # an automatic point, which knows files only
         file_writes.remove_emptied(root, plan.remove)
 
@@ -354,4 +355,5 @@ def find_staying(root: str, added: Sequence[str]) -> list[str]:
         has_added_file = any(file.startswith(f"{path}/") for file in files)
         if os.listdir(os.path.join(root, path)) and not has_added_file:
             staying.append(path)
+
     return staying

@@ -231,6 +231,7 @@ def _read_rebased(kept_folder: str) -> dict[str, str]:
     for ref, commit in pairs:
         if ref.startswith(_HEADS) and _ID.fullmatch(commit.encode()):
             branches[ref] = commit
+
     return branches
 
 
@@ -271,6 +272,7 @@ def compare(
     for ref, commit in _read_moved(workspace, location).items():
         branch = escape_controls(ref.removeprefix(_HEADS))
         found.append(("--operation", f"{branch} was at {commit[:10]}, and was moved later"))
+
     if then.staged != now.staged:
         present = read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
         differing = set(present) ^ set(_read_kept(workspace, location.folder))

@@ -111,6 +111,7 @@ def read_states(
             requests.append(request_state(key, os.fsencode(stdin.read(MAX_SIZE + 1))))
         else:
             requests.append(_read_state(workspace, key, file))
+
     return requests
 
 
@@ -208,6 +209,7 @@ def _request_database(workspace: Workspace, url: str, tables: Sequence[str]) -> 
     if tables:
         message = "an SQLite database is kept whole, and not by tables"
         raise CheckpointError(message, "leave --table out")
+
     return _request_sqlite(workspace, url)
 
 
@@ -271,6 +273,7 @@ def find_warnings(root: str, requests: Iterable[PartRequest], files: Sequence[st
             "kept as files, which are inconsistent while being written: "
             f"--database sqlite:///{shown} keeps the database itself"
         )
+
     return warnings
 
 
@@ -304,6 +307,7 @@ def capture(location: Location, requests: Sequence[PartRequest]) -> list[Part]:
     for number, request in enumerate(ordered):
         content = f"{layout.PARTS}/{number:02d}.{_ENDINGS[request.kind]}"
         parts.append(open_mechanism(request.kind).capture(location, request, content))
+
     return parts
 
 

@@ -203,6 +203,7 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
                 process.wait()
                 errors.seek(0)
                 raise _explain_failure("psql", errors.read(1 << 16), env)
+
             return b"".join(lines).decode("utf-8", "replace").rstrip("\n")
 
         try:
@@ -256,6 +257,7 @@ def _find_relation(relations: Sequence[Relation], name: str) -> Relation:
         named = ", ".join(f"{relation.schema}.{relation.name}" for relation in found[:5])
         message = f"there are several tables {shown}: {escape_controls(named)}"
         raise CheckpointError(message, "name the schema too: schema.table")
+
     return found[0]
 
 

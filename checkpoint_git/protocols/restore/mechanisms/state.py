@@ -160,6 +160,7 @@ def restore(location: Location, part: Part, means: Means) -> list[str]:
         entry = ContentEntry(place[1], "file", int(part.details["mode"], 8))
         with file_writes.workshop(location.folder) as folder:
             file_writes.write_path(place[0], entry, iter([data]), folder)
+
     return []
 
 

@@ -62,6 +62,7 @@ def find_branch_work(place: Place, known: Sequence[str], now: int) -> tuple[list
         if work:
             work = _leave_out_merged(place, folder, work, now)
         return work, commits >= _MOST_COMMITS
+
     return [], False
 
 
@@ -116,6 +117,7 @@ def _read_touches(
                 base = file.old.blob if file.old else ""
                 blob = file.after.blob if file.after else ""
                 touches.append(BranchWork(ref, file.path, who, since, base, blob))
+
     return touches, commits
 
 
@@ -131,6 +133,7 @@ def _gather(touches: Sequence[BranchWork]) -> list[BranchWork]:
         ref = own if ahead and ahead.base == touch.blob else touch.ref
         newest = found.setdefault((ref, touch.path), touch._replace(ref=ref))
         found[ref, touch.path] = newest._replace(since=touch.since, base=touch.base)
+
     return list(found.values())
 
 

@@ -172,6 +172,7 @@ def _split_actions(value: dict[str, Any], known: Known) -> tuple[list[Action], l
             finished.append(action)
         else:
             remaining.append(action)
+
     return remaining, finished
 
 

@@ -28,4 +28,5 @@ def find_sides(document: Document, now: int) -> dict[str, Brief]:
         if not isinstance(value, dict):
             return {}
         states[name] = make_brief(document._replace(value=value), now)
+
     return states

@@ -55,6 +55,7 @@ def parse_version(content: bytes | int | None) -> Version:
             value = jsontext.load(text)
     except jsontext.JsonTextError as error:
         return Broken(f"not valid JSON, line {error.line}: {error.message}")
+
     return value if isinstance(value, dict) else Broken("not a JSON object")
 
 
@@ -117,6 +118,7 @@ def read_entries(
         pending.append(_judge(step.commit, touch, past, versions, boundary))
         while pending and not pending[0].broken:
             yield pending.pop(0).entry
+
     yield from (each.entry for each in pending)
 
 
@@ -136,6 +138,7 @@ def _find_own(
             )
             if found:
                 past.append(found)
+
     own = [touch for touch in touches if layout.find_skill(touch.path)]
     return (_join_move(own) if own else None), past
 
@@ -177,6 +180,7 @@ def _judge(
     if isinstance(after, Broken):
         events = [*_find_move(touch), life.LifeEvent("broken", "", after.why)]
         return _Pending(entry._replace(events=events))
+
     if after is None:
         deleted = [life.LifeEvent("deleted", "", touch.path)]
         return _Pending(entry._replace(events=life.fold_rotation(deleted, past, is_gone=True)))
@@ -192,9 +196,11 @@ def _judge(
         )
         events = life.fold_rotation([*_find_move(touch), *changed], past, is_gone=False)
         return _Pending(entry._replace(events=events), "", after)
+
     if parents:
         events = [*_find_move(touch), life.LifeEvent("repaired", "", "valid JSON again")]
         return _Pending(entry._replace(events=events), blobs[0], after)
+
     events = _describe_start(after)
     if commit.id in boundary:
         events = [life.LifeEvent("known", "", "earlier history is not in this shallow clone")]

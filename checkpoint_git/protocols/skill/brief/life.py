@@ -152,6 +152,7 @@ def fold_rotation(
         elif is_gone:
             left = [event for event in left if event.kind != "deleted"]
             left.append(LifeEvent("archived", one.path, "the whole checkpoint", after=one.path))
+
     return sorted(left, key=lambda event: KINDS.index(event.kind))
 
 
@@ -200,6 +201,7 @@ def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
         then = old[name][1] if name in old else "new"
         if then != now:
             yield LifeEvent("completed" if now == "complete" else "row", name, label, then, now)
+
     yield from (
         LifeEvent("row_gone", name, label, then)
         for name, (label, then) in old.items()

@@ -93,6 +93,7 @@ def plan_queue(briefs: Sequence[Brief]) -> Queue:
         found = find_next(brief)
         if found:
             actions.append(found)
+
     return Queue(sort_actions(actions), skipped)
 
 
@@ -174,9 +175,11 @@ def _choose_shown(
     if rank == "idle":
         next_up = command("checkpoint", "add", brief.skill, Blank("the next action"))
         return "Say what comes next", next_up
+
     if rank == "failed" and not first:
         resume = command("checkpoint", "resume", brief.skill)
         return "Find out why it failed, then fix it or start again", resume
+
     if rank == "blocked" and not first and blocker:
         return f"Unblock: {views.describe_blocker(blocker.value)}", answer
     return first, answer

@@ -183,6 +183,7 @@ def _list_chips(facts: PageFacts) -> list[tuple[str, Tone]]:
     for title in _ORDER[1:]:
         if counts[title]:
             chips.append((f"{counts[title]} {title.lower()}", _TONE_OF[title]))
+
     stale = sum(state.stale for state in facts.states)
     if stale:
         chips.append((f"{stale} stale", "warn"))
@@ -225,9 +226,11 @@ def _board(facts: PageFacts) -> Section:
     for document in facts.documents:
         if document.value is None and document.findings:
             troubles[document.path] = document.findings[0].message
+
     for number, state in enumerate(facts.states[: 2 * _MOST_SKILLS], 1):
         card = (state, number if number <= _MOST_SKILLS else 0, troubles.get(state.path, ""))
         cards.setdefault(_find_column(state), []).append(card)
+
     tall = max((len(found) for title, found in cards.items() if title != "Complete"), default=0)
     values = {
         "columns": [(title, _TONE_OF[title], cards[title]) for title in _ORDER if title in cards],
@@ -253,6 +256,7 @@ def _skills(facts: PageFacts) -> Section | None:
         decided = map(views.action_text, views.read_primer(document.value or {}, "key_decisions"))
         shown = Shown(number, state, document, [text for text in decided if text.strip()])
         (complete if _find_column(state) == "Complete" else open_ones).append(shown)
+
     values = {
         "shown": open_ones,
         "complete": complete,

@@ -96,6 +96,7 @@ def _find_owners(touch: Touch) -> set[str]:
         else:
             parts = name.split(".")
             owners.update(".".join(parts[:count]) for count in range(1, len(parts)))
+
     return owners
 
 

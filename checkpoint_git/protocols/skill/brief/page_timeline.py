@@ -93,6 +93,7 @@ def draw_timeline(
             has_details = number <= numbered
             tone = tones.get(state.status, "")
             lanes.append(Lane(state.skill, number if has_details else 0, tone, marks))
+
     if not lanes:
         return None
 
@@ -186,6 +187,7 @@ def _draw_weeks(weeks: Sequence[Week], span: Span) -> list[dict[str, Any]]:
                 "text": f"Week of {week.name}: {week.text}",
             }
             drawn.append(values)
+
     return drawn
 
 
@@ -210,6 +212,7 @@ def find_ticks(start: int, end: int) -> list[tuple[int, str]]:
         ticks = list(_iterate_months(start, end, months))
         if len(ticks) <= _MOST_MONTHS:
             break
+
     return ticks
 
 

@@ -82,6 +82,7 @@ def plan_resume(document: Document, brief: Brief) -> ResumePlan:
         why = "complete, with work still queued" if brief.actions else "all of it is complete"
         answers = _answer_complete(skill, is_queued=bool(brief.actions))
         return ResumePlan(skill, "complete", ("complete", *names), why, orientation, "", answers)
+
     if not reasons:
         return ResumePlan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 
@@ -91,6 +92,7 @@ def plan_resume(document: Document, brief: Brief) -> ResumePlan:
             *(ResumeAnswer("decide", blocker.answer) for blocker in brief.decisions),
             *answers,
         )
+
     return ResumePlan(
         skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers
     )
@@ -115,6 +117,7 @@ def _plan_unreadable(document: Document, skill: str) -> ResumePlan:
             "Resolve the merge first, then resume:",
             (resolve,),
         )
+
     found = document.findings[0].message if document.findings else "it is not a checkpoint"
     why = f"{document.path} cannot be read as a checkpoint: {found}"
     return ResumePlan(skill, "start_fresh", ("corrupt",), why, (), "", _answer_broken(document))
@@ -218,6 +221,7 @@ def find_background(document: Document | None) -> Background:
         text = views.done_text(item)
         if text:
             recently_done.append((text, text_field(item, "at") if isinstance(item, dict) else ""))
+
     return Background(primer, recently_done)
 
 
@@ -250,6 +254,7 @@ def find_contradictions(document: Document, brief: Brief) -> list[Finding]:
                 hint=hint,
             )
         )
+
     return found
 
 

@@ -63,6 +63,7 @@ def summarize_for_session(question: Question) -> Summary:
         is_old = age is not None and age > LOOK_AFTER
         gone = _find_gone(place, resumed, background.primer["generated_files"], now, is_old=is_old)
         session = session._replace(gone=gone)
+
     summary = describe_session(session)
 
     ahead, not_compared = list[str](), ""
@@ -71,6 +72,7 @@ def summarize_for_session(question: Question) -> Summary:
 
         versions, not_compared = find_ahead(place, now)
         ahead = [clean(version.line, _LONG) for version in versions]
+
     lines = [
         *summary.lines,
         *_listed("Other work trees or branches are ahead of this one", ahead, 3),
@@ -149,6 +151,7 @@ def find_resumable(
             return plan
         if plan.decision == "ask" and first is None:
             first = plan
+
     return first
 
 
@@ -257,6 +260,7 @@ def _describe_background(session: Session) -> Iterator[str]:
         ]
         for action in session.resumed.actions[1:]:
             following.append("; ".join([action.text, *describe_facts(action.facts, now)]))
+
     parts: tuple[tuple[str, list[str], int], ...] = (
         ("Blockers", blockers, 4),
         ("Then", following, 4),

@@ -97,6 +97,7 @@ def read_changes(
         except CheckpointError as error:
             message = f"the versions of then could not be read: {error.message}"
             troubles.append(Finding("status/no-history", "note", message, hint=error.hint))
+
     return find_changes(documents, states, since, versions), troubles
 
 
@@ -118,6 +119,7 @@ def find_changes(
         events = find_events(before, values[state.path], since)
         done = [event.text for event in events if event.kind == "done"]
         found.append(ChangedCheckpoint(state, done, events, before is not None))
+
     return found
 
 
@@ -145,14 +147,17 @@ def _find_dated(value: dict[str, Any], since: int) -> Iterator[SinceEvent]:
     for entry in read_objects(value, "recently_done"):
         if _is_since(entry.get("at"), since) and done_text(entry):
             yield SinceEvent("done", done_text(entry))
+
     for blocker in read_objects(value, "blockers"):
         if _is_since(blocker.get("resolved_at"), since):
             yield SinceEvent(
                 "closed", text_field(blocker, "description") or text_field(blocker, "id")
             )
+
     for ref in read_objects(value, "pm_refs"):
         if _is_since(ref.get("first_seen_at"), since):
             yield SinceEvent("ticket", life.describe_ticket(ref))
+
     for handoff in read_objects(value, "handoffs"):
         if _is_since(handoff.get("at"), since):
             yield SinceEvent("handed_over", life.describe_handoff(handoff))
@@ -180,4 +185,5 @@ def describe_changes(
         if change.is_compared and not change.events:
             blocks.append(Line("  only its summary, files or private state changed", "dim"))
         blocks += life.event_lines(change.events, _SHOWN_EVENTS, _SHOWN_LETTERS)
+
     return blocks

@@ -84,6 +84,7 @@ def status(
             if in_full or document.skill == skill
             else outline(document)
         )
+
     work, troubles = read_work(place, documents, now)
     broken += troubles
     # of all: tickets can lead to another's
@@ -93,6 +94,7 @@ def status(
         states = [brief for brief in states if brief.skill == skill]
         if not states:
             raise missing_checkpoint(place, skill)
+
     result = StatusResult(states, find_decisions(states), broken, [], sides)
     if since is None:
         return result
@@ -110,11 +112,13 @@ def summarize_status(question: Question) -> Summary:
         from checkpoint_git.protocols.skill.brief.since import read_since
 
         since = read_since(question.since, question.now)
+
     result = StatusResult([], [], [], [])
     if os.path.isdir(question.place.directory):
         result = status(
             question.place, question.now, question.skill, since, in_full=since is not None
         )
+
     states = result.states
     if question.merged:
         states = [brief for brief in states if _names_merged(brief)]
@@ -123,11 +127,13 @@ def summarize_status(question: Question) -> Summary:
         data, blocks = _summarize_states(states, result, question)
     else:
         data, blocks = _summarize_changes(states, result, question)
+
     if question.merged and not states:
         blocks = [Line("no next action and no blocker names merged work", "dim")]
     elif not states:
         start = advise("start one", "checkpoint", "update", "build")
         blocks = [Line(f"no checkpoints in {question.place.directory} yet", "dim", hint=start)]
+
     if question.worktrees:
         ahead, ahead_blocks = _summarize_worktrees(question)
         data.update(ahead)
@@ -157,6 +163,7 @@ def _summarize_states(
     if question.form not in ("text", "md"):
         data["decisions"] = _decisions_data(result.decisions)
         data["skills"] = [_state_and_sides(brief, result) for brief in shown]
+
     if question.form == "json":
         return data, []
 
@@ -251,15 +258,18 @@ def _blocks(states: list[Brief], result: StatusResult, question: Question) -> li
         shown = _fit(states, details, question.height - _AROUND - _count_rows(decisions))
     else:
         shown = states
+
     blocks: list[Block] = [_make_table(shown, result)]
     for brief in shown:
         lines = details.get(brief.path, [])
         blocks += [Line(""), Line(brief.skill, "strong"), *lines] if lines else []
+
     if len(shown) < len(states):
         blocks += [
             Line(""),
             Line(f"and {len(states) - len(shown)} more: checkpoint status --all", "dim"),
         ]
+
     return blocks
 
 
@@ -282,6 +292,7 @@ def _fit(states: list[Brief], details: dict[str, list[Block]], room: int) -> lis
             details[brief.path] = []
         else:
             room -= needed
+
     return shown
 
 
@@ -365,6 +376,7 @@ def _merged_blocks(states: list[Brief], now: int) -> list[Block]:
                     Line(f"  blocker: {described}", hang=4),
                     Line("     ", "dim", hint=blocker.answer),
                 ]
+
     return blocks
 
 
@@ -417,9 +429,11 @@ def _lines(
         yield from _fact_lines(action, now)
         if in_full and action.done_when:
             yield Line(f"        done when: {action.done_when}", "dim", hang=10)
+
     if in_short and len(brief.actions) > most:
         more = command("checkpoint", "status", brief.skill)
         yield Line(f"  and {len(brief.actions) - most} more", "dim", hint=more)
+
     yield from _shipped_lines(brief, now, in_full=in_full)
     for text in brief.superseded:
         yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
@@ -430,6 +444,7 @@ def _lines(
             hang=4,
             hint=command("checkpoint", "rotate", brief.skill),
         )
+
     for blocker in brief.blockers:
         if not blocker.waits_on_user:  # those are at the top
             needs = f" [needs {blocker.value['needs']}]" if blocker.value.get("needs") else ""

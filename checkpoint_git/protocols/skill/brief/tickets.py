@@ -80,6 +80,7 @@ def read_tickets(value: dict[str, Any]) -> list[Ticket]:
             )
             tickets.pop(ticket[:2], None)
             tickets[ticket[:2]] = ticket
+
     return list(tickets.values())
 
 
@@ -112,4 +113,5 @@ def _find_target(
             _, _, owner, name = of_role[at]
             if owner != skill and name != leading.id:
                 return name
+
     return ""

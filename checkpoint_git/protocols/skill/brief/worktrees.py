@@ -66,6 +66,7 @@ def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[A
         ahead = _compare_version(version, ours.get(version[0]), now)
         if ahead is not None and skill in (None, ahead.skill):
             found.append(ahead)
+
     return found, _describe_rest(len(work) - len(read), is_cut=is_cut)
 
 

@@ -292,6 +292,7 @@ def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
         if fate == "renamed":
             what = " -> ".join(name or "./" for name in find_move(file.path, file.detail))
         groups.setdefault((file.at, fate, what), []).append(file)
+
     return [_Missing(*key, group) for key, group in groups.items()]
 
 
@@ -307,6 +308,7 @@ def _choose_remedy(
         return _write_longer(facts, summary, missing.files[0]) or _remove_file(
             summary, missing.entry
         )
+
     if missing.fate == "renamed":
         return _fix(summary, "drift/file-missing")
     return _remove_file(summary, missing.entry)
@@ -450,6 +452,7 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
     if len(notes) <= _FEW_CHECKPOINTS:
         yield from (note for note, _ in notes)
         return
+
     count = sum(count for _, count in notes)
     message = f"{count} next actions in {len(notes)} checkpoints name merged work"
     yield Finding(
@@ -469,6 +472,7 @@ def _report_finished(
     if summary.actions_count == 1 and summary.status == "in_progress":
         what = "mark it done; record what is next"
         hint = advise(what, "checkpoint", "done", summary.skill, "--next", _NEXT)
+
     message = f"next action {passage.position + 1} is finished: {told}"
     cause = "next actions are finished by merges"
     return Finding(
@@ -489,6 +493,7 @@ def _note_merged(
     for passage, finished in named:
         works = [f"{fact.reference}{_STATES.get(fact.state, '')}" for fact in finished]
         parts.append(f"{passage.position + 1} ({join_some(works)})")
+
     is_closed = any(fact.state == "closed" for _, finished in named for fact in finished)
     work = "merged or closed work" if is_closed else "merged work"
     verb = "names" if len(named) == 1 else "name"
@@ -545,6 +550,7 @@ def _note_resolution(
         blocker = read_list(value, "blockers")[passage.position : passage.position + 1]
         commands = [argv for found, argv in find_answers(summary.skill, value) if found in blocker]
         hint = advise("if that settles it", *commands[0])
+
     return Finding("drift/blocker-shipped", "note", message, summary.path, passage.where, hint=hint)
 
 
@@ -662,6 +668,7 @@ def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
         if path not in told:
             hint = command("checkpoint", "resolve", plain_path(path))
             yield Finding("merge/unresolved", "error", message, path, hint=hint)
+
     if facts.operation:
         message = f"git is in the middle of a {facts.operation}"
         what = "abort it, or finish it once all conflicts are resolved"

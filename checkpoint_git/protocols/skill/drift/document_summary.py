@@ -88,6 +88,7 @@ def summarize_document(document: Document) -> DocumentSummary:
         )
 
         due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
+
     updated = read_instant(value.get("updated_at"))
     actions = views.read_list(value, "next_actions")
     return DocumentSummary(
@@ -212,6 +213,7 @@ def find_recorded_commits(value: Any) -> list[Recorded]:
             children = [(f"{where}/{at}", key, member) for at, member in enumerate(item)]
         if depth < _MAX_DEPTH:
             waiting += [(*child, depth + 1) for child in reversed(children)]
+
     return found
 
 
@@ -241,4 +243,5 @@ def read_summaries(
         summaries.append(summarize_document(document))
         if len(summaries) % _PACE == 0:
             tell(f"looking at checkpoints: {len(summaries)} of {total}")
+
     return summaries

@@ -85,6 +85,7 @@ class SkillFacts:
                 jsontext.load(text)
         except (CheckpointError, jsontext.JsonTextError):
             return None
+
         return text
 
     def read_value(self, path: str) -> dict[str, Any]:
@@ -153,6 +154,7 @@ class SkillFacts:
         for file in self.files.get(summary.path, ()):
             new = file.detail if file.state == "missing" and file.fate == "renamed" else file.path
             by_entry.setdefault(file.at, []).append((file.path, new))
+
         listed = summary.listed
         others = {*listed, *(entry.split(" ", 1)[0] for entry in listed)}
         changed = [
@@ -216,6 +218,7 @@ class SkillFacts:
                 touched = self._find_touched(summary, own, indexes)
                 if touched:
                     found[summary.path] = (self.steps[own].id if own >= 0 else "", touched)
+
         return found
 
     def _index_steps(self) -> Mapping[str, Sequence[int]]:
@@ -254,6 +257,7 @@ class SkillFacts:
                     if is_later and step.when > written and summary.path not in step.paths:
                         touched[name] = (file, step)
                         break
+
         return touched
 
     @fact("the content of the generated files", frozenset())

@@ -48,6 +48,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
                 hint=here,
             )
         )
+
     changed: list[str] = []
     files = [file for file in facts.files.get(document.path, ()) if file.state == "there"]
     troubles = facts.context.troubles
@@ -64,6 +65,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
     except CheckpointError as error:
         message = f"cannot find the changes since the checkpoint was written: {error.message}"
         troubles = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)]
+
     findings += find_missing_files(facts)
     if changed:
         where = "/context_primer/generated_files"
@@ -72,6 +74,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
         findings.append(
             Finding("drift/file-changed", "note", message, document.path, where, hint=hint)
         )
+
     return [*findings, *troubles]
 
 

@@ -79,6 +79,7 @@ def _plan_file(
     ):
         text = text.removeprefix(jsontext.BYTE_ORDER_MARK)
         done.append(Done(_BYTE_ORDER_MARK, "", "removed the byte order mark"))
+
     if not done:
         return None
     errors = find_new_errors(path, text.encode(), [content], context.now)
@@ -87,6 +88,7 @@ def _plan_file(
         return Finding(
             "doctor/not-fixed", "warning", message, path, done[0].where, hint="fix it by hand"
         )
+
     past = history_document(skill, fixed.moved).encode() if fixed.moved else None
     return FileFix(path, skill, content, text.encode(), past, done)
 
@@ -188,9 +190,11 @@ def _finish_shipped(
         kept.insert(next(older, len(kept)), entry)
         message = f'moved "{views.action_text(actions[at])}" to recently_done: {evidence}'
         done.append(Done("drift/action-shipped", f"/next_actions/{at}", message))
+
     if finished:
         value["next_actions"] = [action for at, action in enumerate(actions) if at not in finished]
         value["recently_done"] = kept
+
     return done
 
 

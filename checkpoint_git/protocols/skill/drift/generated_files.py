@@ -60,6 +60,7 @@ def find_readings(entry: str) -> list[list[str]]:
 
         # macOS writes names in its own way
         readings += [[normalize(form, bare)] for form in ("NFC", "NFD")]
+
     readings = [
         [path for part in reading for path in expand_braces(part)]
         for reading in readings
@@ -75,6 +76,7 @@ def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -
     for reading in readings:
         if all(is_there(path) for path in reading):
             return reading
+
     spaced = next(
         (reading for reading in readings if len(reading) == 1 and _is_spaced_path(reading[0])), None
     )
@@ -124,6 +126,7 @@ def expand_braces(path: str) -> list[str]:
         ][::-1]
         if len(expanded) + len(waiting) > _MAX_EXPANDED:
             return [path]
+
     return expanded
 
 

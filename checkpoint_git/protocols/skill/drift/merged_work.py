@@ -126,6 +126,7 @@ def read_work(place: Place, documents: Sequence[Document], now: int) -> tuple[Wo
         references = _find_all(document.value or {})
         if references and start is not None:
             asked[document.path] = (start, references)
+
     if not asked:
         return NOTHING, []
     try:
@@ -176,6 +177,7 @@ def read_reverted(
     except CheckpointError as error:
         message = f"the history could not be searched for reverts: {error.message}"
         return {}, [Finding("rotate/no-history", "note", message, document.path, hint=error.hint)]
+
     reverted = [fact for fact in known.values() if fact.state == "reverted"]
     return {
         fact.reference: f"{fact.commit[:7]}, {write_instant(fact.at)[:10]}" for fact in reverted

@@ -75,6 +75,7 @@ def add_step_row(value: dict[str, Any], previous: Any) -> None:
         or value.get("status") != "in_progress"
     ):
         return
+
     is_missing = bool(step.strip()) and not _has_row(value, step)
     if is_missing and (not rows or _has_row(value, str(previous))):
         rows.append(_step_row(step))
@@ -153,6 +154,7 @@ def stamp(value: dict[str, Any], now: int) -> bool:
         if instant and best and instant > best:
             behind = behind or instant[0] > now
             latest = str(value[key])
+
     value["updated_at"] = latest
     return behind
 
@@ -180,11 +182,13 @@ def find_done_trouble(
     if not actions:
         message = "next_actions is empty: there is nothing to mark as done"
         return Finding("done/no-action", "error", message, where="/next_actions")
+
     if not isinstance(value.get("recently_done", []), list):
         message = "recently_done is not a list, so the action cannot be recorded there"
         return Finding(
             "done/no-record", "error", message, where="/recently_done", hint="fix that field first"
         )
+
     if len(actions) > 1 or next_action or complete or value.get("status") != "in_progress":
         return None
     message = "this is the last action, and a checkpoint that is in_progress needs a next one"

@@ -61,13 +61,16 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
         key = _find_member(container, edit, at)
         where += f"/{key}"
         container = container.setdefault(key, {}) if isinstance(container, dict) else container[key]
+
     key = _find_member(container, edit, len(edit.path) - 1)
     if edit.action == "replace":
         container[key] = edit.value
         return f"{where}/{key}"
+
     if edit.action == "remove":
         _remove(container, key, edit)
         return f"{where}/{key}"
+
     present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
     if not isinstance(present, list):
         path = path_text(edit.path)
@@ -88,6 +91,7 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
         raise EditError(
             edit.word, message, f"name {'the list' if lists else 'a field'} in it", line
         )
+
     present.append(edit.value)
     return f"{where}/{key}/{len(present) - 1}"
 
@@ -101,6 +105,7 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
     if isinstance(container, dict) and key not in container:
         message = f"{quote(edit.word)}: {path} does not exist"
         raise CheckpointError(message, advise("see what there is", "checkpoint", "show"))
+
     if wanted == "":
         del container[key]
         return
@@ -109,6 +114,7 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
     if isinstance(present, dict) and isinstance(wanted, str) and wanted in present:
         del present[wanted]
         return
+
     index = find_index(present, wanted) if isinstance(present, list) else None
     if index is None:
         raise _nothing_to_remove(present, wanted, edit)
@@ -132,6 +138,7 @@ def _nothing_to_remove(present: Any, wanted: Any, edit: Edit) -> EditError:
     elif not isinstance(present, list | dict):
         advice = "it is not a list; replace it"
         line = f"--{path}=..."
+
     return EditError(
         edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", advice, line
     )
@@ -151,6 +158,7 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
     if edit.field == "next_actions" and isinstance(container, str) and isinstance(edit.value, str):
         action = {"text": container, step.name: edit.value}
         line = f"--{before}:json={dump(action)}"
+
     more = "" if line else ", with :json for an object or a list"
     raise EditError(edit.word, message, f"set {before} itself{more}", line)
 
@@ -166,6 +174,7 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
             return int(step.name)
         message = f"{quote(edit.word)}: {before} has {len(items)} items, counted from 0"
         raise EditError(edit.word, message, "to add one", typed_edit(f"--{before}+=", edit.value))
+
     index = find_index(items, step.name)
     if index is None:
         raise _no_item(items, edit, at)
@@ -190,6 +199,7 @@ def _no_item(items: list[Any], edit: Edit, at: int) -> EditError:
         return EditError(
             edit.word, message, "to add it, write an object", _write_row(step.name, edit)
         )
+
     if not near and not (step.bracketed and is_index(step.name, items)):
         hint = f"name an item by number or by id: {before}.0, {before}[id]"
         return EditError(edit.word, message, hint, "", more)

@@ -35,6 +35,7 @@ def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator
         return (
             (f"{path}={value}", "") for value in rules.get("enum", ()) if isinstance(value, str)
         )
+
     head = stem[: max(stem.rfind("."), stem.rfind("[")) + 1]
     rules, held = _descend(schema, document, _split(head.rstrip(".[")))
     if head.endswith("["):

@@ -79,11 +79,13 @@ def row(
         return MadeEntry(
             f"added row {new_id}: {text} ({meant})", ("progress_table",), new_id, understood
         )
+
     if not meant:
         message = f"progress_table has the row {quote(_id(found))} already: give its new status"
         return _refusal(
             "row", message, command("checkpoint", "row", OWN, text, "--status", "complete")
         )
+
     found["status"] = meant
     return MadeEntry(f"row {_id(found)}: {meant}", ("progress_table",), _id(found), understood)
 
@@ -144,6 +146,7 @@ def block(
         raise CheckpointError(
             f"invalid need {quote(needs)}", f"--needs is one of {', '.join(NEEDS)}"
         )
+
     members = {"id": name, "description": text, "blocking": blocks, "needs": needs, **(more or {})}
     understood = (Understood(typed, needs),) if typed and needs and typed != needs else ()
     _list_in(value, "blockers").append(
@@ -164,6 +167,7 @@ def decide(
     if name is None and same:
         hint = _advise_answers(value, same)
         return _refusal("question", f"{quote(answer)} is the question: the answer is missing", hint)
+
     asked = _choose(value, waiting, name, "question", answer)
     if isinstance(asked, Finding):
         return asked
@@ -200,6 +204,7 @@ def _find_option(options: Sequence[str], answer: str) -> list[str]:
         (sign.isdecimal() and len(sign) < 3) or (len(sign) == 1 and sign.isalpha())
     ):
         return []
+
     at = int(sign) - 1 if sign.isdecimal() else ord(sign) - ord("a")
     begins = [each for each in options if each.lower().strip("( ").startswith(sign)]
     if sign.isdecimal():
@@ -233,6 +238,7 @@ def unblock(value: dict[str, Any], now: int, name: str | None = None) -> MadeEnt
         return _refusal(
             "question", f"{quote(name)} waits on an answer", _advise_answers(value, asked)
         )
+
     found = _choose(value, others, name, "blocker")
     if isinstance(found, Finding):
         return found
@@ -372,6 +378,7 @@ def _choose(
     if named and name:
         message = f"{len(named)} open {noun}s have the id {quote(name)}"
         return _refusal(noun, message, _advise_answers(value, named, answer))
+
     which = f"none has the id {quote(name)}" if name else "say which"
     message = f"{len(found)} {noun}{'s are' if len(found) > 1 else ' is'} open: {which}"
     return _refusal(noun, message, _advise_answers(value, found, answer))
@@ -399,5 +406,6 @@ def close_blocker(value: dict[str, Any], blocker: dict[str, Any], now: int) -> s
         or not views.read_list(value, "next_actions")
     ):
         return ""
+
     value["status"] = "in_progress"
     return "; the status is in_progress again"

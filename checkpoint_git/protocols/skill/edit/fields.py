@@ -93,6 +93,7 @@ def understand(
         ):
             message = f"{quote(edit.word)}: {path_text(edit.path)} is written twice, and the first would be lost"
             raise CheckpointError(message, "write it once")
+
     return meant, taken
 
 
@@ -126,6 +127,7 @@ def _understand(value: Any, reader: _EditReader) -> Edit:
             Understood(f"{path_text(edit.path)}=", f"{path_text(path)}+=", is_option=True)
         )
         edit = edit._replace(action="append")
+
     return edit._replace(path=path, value=_understand_value(edit, place, reader))
 
 
@@ -149,6 +151,7 @@ def _follow_path(value: Any, reader: _EditReader) -> _EditPlace:
             rules = child_rules(reader.schema, rules, name)
             where = f"{where}.{name}".lstrip(".")
             value = value.get(name) if isinstance(value, dict) else None
+
     return _EditPlace(tuple(path), rules, value, where)
 
 
@@ -187,6 +190,7 @@ def _understand_value(edit: Edit, place: _EditPlace, reader: _EditReader) -> Any
         raise CheckpointError(
             message, "name what is in it, add to a list with +=, or replace it with :json="
         )
+
     meant = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
     reader.taken.append(Understood(edit.value, meant))
     return value
@@ -338,9 +342,11 @@ def _name_verb_or_row(
             words = (*why, *words) if text.startswith("-") else (*words, *why)
         argv: Argv = ("checkpoint", name, reader.skill, *words)
         return CheckpointError(message, advise("did you mean this", *argv, more=more))
+
     if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
         row = f"--progress_table[{name}]{name_text('progress_table', text)}"
         return EditError(edit.word, message, "did you mean this", row, more)
+
     return None
 
 
@@ -354,11 +360,13 @@ def _read(value: Any, rules: Schema, held: Any, where: str, reader: _EditReader)
     if isinstance(value, list):
         inner = child_rules(reader.schema, rules, "")
         return [_read(item, inner, held, where, reader) for item in value]
+
     if isinstance(value, dict):
         return _read_object(value, rules, held, where, reader)
     if isinstance(value, bytes) and b"e" in value.lower() and abs(float(value)) == float("inf"):
         message = f"{quote(reader.edit.word)}: {quote(value.decode())} is not finite"
         raise CheckpointError(message, "give a smaller number")
+
     return value
 
 
@@ -382,6 +390,7 @@ def _read_object(
         found[meant] = _read(
             member, child_rules(reader.schema, rules, meant), held_member, place, reader
         )
+
     return found
 
 
@@ -401,6 +410,7 @@ def _read_text(text: str, rules: Schema, reader: _EditReader) -> Any:
         if not isinstance(value, dict) or not value.keys() <= rules["properties"].keys():
             return text
         reader.taken.append(Understood(text, f"an object with {', '.join(value)}"))
+
     if "boolean" in wanted:
         value = _BOOLEANS.get(text.lower(), value)
     if _TYPES.get(type(value)) in (wanted if isinstance(wanted, list) else [wanted]):
@@ -469,6 +479,7 @@ def resolve(schema: Schema, rules: Any) -> Schema:
             )
         else:
             return rules
+
     return {}
 
 

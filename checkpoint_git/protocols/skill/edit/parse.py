@@ -164,11 +164,13 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
             f"did you mean --{quote_step(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
         )
         raise CheckpointError(f"{quote(operator)} after {quote(stem)} is not an operator", hint)
+
     path = _parse_path(stem, word)
     if path in ((PathStep("field"),), (PathStep("set"),)):
         field, _, value = text.partition("=")
         line = typed_edit(f"--{field or 'status'}=", value)
         raise EditError(word, f"{quote(word)} is not a field", "write the field's own name", line)
+
     action, is_json = _OPERATORS[operator]
     if not is_json:
         return Edit(path, action, text, word)
@@ -206,6 +208,7 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Edi
         error = EditError(
             word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line
         )
+
     error.count += len(taken)
     return error
 
@@ -256,6 +259,7 @@ def make_edits(
         raise CheckpointError(
             "replace, append and remove map paths to values", 'write {"step": "..."}'
         )
+
     edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
     actions: tuple[tuple[Action, Lists | None], ...] = (("append", append), ("remove", remove))
     for action, lists in actions:
@@ -267,6 +271,7 @@ def make_edits(
                 message = f"{action} takes a list of items for each path"
                 raise CheckpointError(message, 'write {"next_actions": ["..."]}')
             edits += [make_edit(path, action, _tokens(item)) for item in items]
+
     return edits
 
 

@@ -42,6 +42,7 @@ def retype(
         and all(isinstance(text, str) for text in value)
     ):
         return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", text) for text in value]
+
     return what, [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
 
 
@@ -58,6 +59,7 @@ def _correct_part(
     for name in above:
         step: Any = int(name) if isinstance(holder, list) else name
         holder = holder[step] if isinstance(holder, dict | list) else None
+
     if not isinstance(holder, dict | list):  # the line for another finding says it otherwise
         raise LookupError(finding.where)
 

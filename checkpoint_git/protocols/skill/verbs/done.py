@@ -103,6 +103,7 @@ def done(
             return Finding(
                 "done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint
             )
+
         taken = finish_action(value, now, next_action, complete, at)
         return MadeEntry(views.action_text(taken), ("next_actions", "recently_done"))
 
@@ -132,6 +133,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
                 [trouble],
                 1,
             )
+
     if args.complete and not args.force:
         _ask_remaining(place, args, invocation)
     tell = say_waiting(invocation.stderr)
@@ -197,6 +199,7 @@ def _tell_result(
         waits = describe_goals(actions[0]) if args.next and actions else ""
         if waits:
             lines.append(Line(f"  {waits}", "dim"))
+
     return lines
 
 
@@ -218,6 +221,7 @@ def _verify(
         trouble = Finding(
             "done/no-done-when", "error", message, hint="mark it as done without --verify"
         )
+
     return asked, trouble._replace(
         path=document.path, where=f"/next_actions/{at}"
     ) if trouble else None
@@ -228,16 +232,19 @@ def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation
     if getattr(args, "format", "text") != "json":  # there the answer holds it
         invocation.stderr.write(f"the action's command is:\n  {escape_controls(command)}\n")
         invocation.stderr.flush()
+
     if args.yes:
         return None
     if not invocation.interactive:
         message = "a command from a checkpoint is only run after asking, which needs a terminal"
         return Finding("done/not-confirmed", "error", message, hint="read it, then add --yes")
+
     if invocation.ask("run it with sh in the repository's root? [y/N]").strip().lower() in (
         "y",
         "yes",
     ):
         return None
+
     return Finding(
         "done/not-confirmed", "error", "the command was not run, and nothing was changed"
     )

@@ -110,6 +110,7 @@ def log(
     if place.work_tree is None:
         hint = "the log is read from git's history: make a repository with git init, and commit the checkpoints"
         raise CheckpointError(f"{place.root} is not in a git repository", hint)
+
     path = layout.relative_checkpoint_path(place, skill)
     boundary = read_boundary(place.work_tree)
     kept, silent, seen, is_cut = list[LifeEntry](), 0, False, False
@@ -124,6 +125,7 @@ def log(
             break
         else:
             kept.append(entry._replace(events=events))
+
     if not seen and since is None and store.read_skill(place, skill) is None:
         raise store.missing_checkpoint(place, skill)
     findings = []
@@ -138,6 +140,7 @@ def log(
                 hint=command("git", "fetch", "--unshallow", more=" brings the rest"),
             )
         )
+
     return LogResult(skill, path, kept, is_cut, silent, findings)
 
 
@@ -187,6 +190,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
                 "which checkpoint?", known or "the folder has none; name a deleted one"
             )
         skill = skills[0]
+
     since = None if args.since is None else read_since(args.since, invocation.now)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT
     if limit < 0:
@@ -233,9 +237,11 @@ def _render(result: LogResult) -> Iterator[Block]:
         yield from event_lines(events, _SHOWN_EVENTS, _SHOWN_LETTERS)
         if not entry.events:
             yield Line("  only its summary, files or private state", "dim")
+
     if result.is_cut:
         yield Line("")
         yield Line("older commits: -n 0 shows them all", "dim")
+
     if result.silent:
         yield Line("")
         count = plural(result.silent, "commit")
@@ -247,6 +253,7 @@ def entry_data(entry: LifeEntry) -> dict[str, Any]:
     for event in entry.events:
         change = {"text": describe_event(event), "from": event.before, "to": event.after}
         events.append({"kind": event.kind, "subject": event.subject, **change})
+
     return {
         "commit": commit.id if commit else None,
         "at": write_instant(commit.at) if commit else None,

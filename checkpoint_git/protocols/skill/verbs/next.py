@@ -83,6 +83,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         read_document(place, args.skill, invocation.now)  # raises if there is none
         actions = [action for action in actions if action.skill == args.skill]
         skipped = [part for part in skipped if part.skill == args.skill]
+
     claims = find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now)
     _move_claimed(actions, claims, place, invocation)
 
@@ -143,6 +144,7 @@ def _queue_lines(
     if elsewhere:
         merge = f"  done already on branch {', '.join(elsewhere)}: merge it"
         blocks.insert(1, Line(merge, "warn", hang=2))
+
     return blocks
 
 
@@ -160,6 +162,7 @@ def _lines(action: NextAction, now: int) -> list[Block]:
     if action.answer_with:
         label = "  answer" if action.rank in ("decision", "blocked") else "  with"
         lines.append(Line(label, "dim", hint=action.answer_with))
+
     if action.done_when:
         lines.append(Line(f"  done when: {action.done_when}", "dim", hang=13))
     if action.then:
@@ -179,4 +182,5 @@ def _skipped_lines(skipped: list[SkippedAction], now: int, *, in_full: bool) -> 
     for part in skipped:
         evidence = "; ".join(describe_facts(part.facts, now))
         lines.append(Line(f"  {part.skill}: {part.action} - {evidence}", "dim", hang=4))
+
     return lines

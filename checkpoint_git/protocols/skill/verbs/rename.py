@@ -103,6 +103,7 @@ def rename(
             atomic.remove_known(old, content)
         _move_kept(place, shown, new_shown, known[path], data, new)
         dependents, mentions = _rename_dependencies(place, skill, new, now)
+
     return Renamed(
         new_shown,
         [],
@@ -128,10 +129,12 @@ def _check_free(place: Place, skill: str, new: str) -> None:
             else "differs only in case, which some systems ignore"
         )
         raise CheckpointError(f"{new} {what}", hint)
+
     store.check_index(place, new)
     for known in store.list_skills(place):
         if known.casefold() == new.casefold():
             raise CheckpointError(f"{escape_controls(known)} already exists", hint)
+
     shown = layout.relative_checkpoint_path(place, new)
     if place.git_dir and read_tag(place.work_tree, place.git_dir, shown):
         raise CheckpointError(f"{shown} is not here, but still in git's index", hint)
@@ -180,6 +183,7 @@ def _stage(place: Place, paths: Mapping[str, str], new: str, env: Mapping[str, s
 
             data = _rename_text(read_blob(top, entry.blob, clean), new)
         moves.append(Move(entry, names[path], data))
+
     stage_moves(top, moves, clean)
     return any(layout.find_skill(path) for path in entries)
 
@@ -228,6 +232,7 @@ def _rename_dependencies(
                 changed.append(document.skill)
         elif any(word.strip(",.:;()") == skill for wait in waits for word in wait.split()):
             mentions.append(document.skill)
+
     return changed, mentions
 
 
@@ -283,4 +288,5 @@ def _tell(args: Namespace, result: Renamed) -> list[Block]:
     for name in result.mentions:
         look = advise("look at it", "checkpoint", "show", name)
         lines.append(Line(f"  {name}: depends_on still mentions {args.skill}", "warn", hint=look))
+
     return lines

@@ -49,6 +49,7 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
         marks = [stamp, *(f"{stamp}-{number}" for number in range(2, _MOST_A_SECOND))]
         archive = store.write_history(place, skill, marks, set_apart(content))
         store.remove_checkpoint(place, skill, content)
+
     return relative_path(archive, place.top)
 
 

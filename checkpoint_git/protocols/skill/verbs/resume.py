@@ -102,6 +102,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     if os.path.isdir(place.directory):
         others = (other for other in store.iterate_documents(place, now) if other.skill != skill)
         siblings = views.find_refs(others)
+
     background = find_background(document)
     if document is None:
         return ResumeResult(plan_missing(skill), None, None, background, [], now, siblings)
@@ -122,6 +123,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
 
         drift = locate_all(drift, {document.path: document.text}.get)
         drift.sort(key=lambda finding: finding.level == "note")
+
     return ResumeResult(plan, document, brief, background, drift, now, siblings)
 
 
@@ -252,6 +254,7 @@ def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
         blocks += _ask_lines(result)
     else:
         blocks += _continue_lines(result)
+
     if result.drift:
         blocks.append(Line(""))
     return blocks
@@ -336,10 +339,12 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
         lines.append(
             Line(f"Ask before proceeding: {decision.describe(result.now)}", "bad", "decision", 2)
         )
+
     lines += _first_lines(result)
     for key, title in PRIMER.items():
         entries = [Line(f"  - {text}", hang=4) for text in result.background.primer[key]]
         lines += _listed(title, entries)
+
     lines += _listed("Then", _action_lines(result.actions[1:], result.now, "- "))
     lines += _background_lines(result)
     blockers = _blocker_lines(result)
@@ -392,11 +397,13 @@ def _background_lines(result: ResumeResult) -> list[Block]:
             if isinstance(ref.get(name), str | int)
         )
         tickets.append(Line(f"  - {ref['skill']}: {', '.join(words)}", hang=4))
+
     hidden = len(result.siblings) - len(tickets)
     if hidden > 0:
         tickets.append(
             Line(f"  and {hidden} more", "dim", hint=command("checkpoint", "show", "--tickets"))
         )
+
     return [*_listed("Done last", done), *_listed("Tickets of other skills", tickets)]
 
 

@@ -82,6 +82,7 @@ def rotate(
         if not dry_run:
             path = store.write_history(place, skill, marks, past)
             store.write_checkpoint(place, skill, document.text.encode(), rest)
+
     saved = len(document.text.encode()) - len(rest)
     return RotateResult(
         skill, planned.moved, relative_path(path, place.top), planned.kept, saved, findings
@@ -105,6 +106,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         blocks += _lines(result, args.dry_run)
         findings += result.findings
         kept += [{"skill": result.skill, **entry._asdict()} for entry in result.kept]
+
     rotated = [_rotated_data(result) for result in results if result.moved]
     data = {"dry_run": args.dry_run, "rotated": rotated, "kept": kept}
     return Outcome(data, blocks or [Line("nothing to rotate", "dim")], findings)
@@ -138,6 +140,7 @@ def _lines(result: RotateResult, dry_run: bool) -> Iterator[Block]:
         yield Line(f"{result.skill}: {verb} {result.history} ({less})", "good")
     elif result.kept:
         yield Line(f"{result.skill}: nothing to move", "dim")
+
     for part in result.moved:
         count = len(part.items)
         unread = (
@@ -147,6 +150,7 @@ def _lines(result: RotateResult, dry_run: bool) -> Iterator[Block]:
         )
         note = f" ({unread} not marked as reviewed: read them there)" if unread else ""
         yield Line(f"  {part.where}: {count} {'entry' if count == 1 else 'entries'}{note}")
+
     for kept in result.kept[:_MOST_SHOWN]:
         yield Line(f"  {kept.where}: {kept.entry} stays: {kept.why}", "warn")
     if len(result.kept) > _MOST_SHOWN:

@@ -83,6 +83,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         documents = iterate_documents(place, invocation.now)
     else:
         documents = [read_document(place, args.skill, invocation.now)]
+
     if args.tickets:
         return _show_tickets(documents, args.tickets)
     return _show_contents(documents, place, args, invocation)
@@ -95,6 +96,7 @@ def _show_tickets(documents: Iterable[Document], role: str) -> Outcome:
         if document.value is None:
             findings += document.findings
         tickets += find_refs([document], None if role == "all" else role)
+
     headers = ("skill", "role", "provider", "id", "url")
     rows = [tuple(str(ticket.get(name) or "") for name in headers) for ticket in tickets]
     blocks: list[Block] = [Line("no tickets", "dim")]
@@ -144,6 +146,7 @@ def _show_document(document: Document, root: str, *, is_public: bool, is_absolut
     if is_absolute and value.get("project_dir") == layout.HERE:
         value = {**value, "project_dir": root}
         text = _rewrite_project_dir(text, root)
+
     if not is_public:
         return _Shown(document.skill, document.path, value, text)
 
@@ -191,6 +194,7 @@ def _list_references(
         facts = find_action_facts(action, known)
         found += [{"next_action": index, **data} for data in facts_data(facts)]
         lines += [f"next_actions.{index}: {text}" for text in describe_facts(facts, invocation.now)]
+
     if getattr(args, "format", "text") == "text":
         invocation.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
     return found

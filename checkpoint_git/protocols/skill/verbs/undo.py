@@ -59,6 +59,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
         else:
             store.write_checkpoint(place, skill, after, before)
         store.keep_write(place, shown, after, before, is_undone=not is_undone)
+
     there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
     names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
     return Undone(

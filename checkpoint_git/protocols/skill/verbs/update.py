@@ -110,6 +110,7 @@ def _shorten_paths(edits: Sequence[Edit], root: str) -> tuple[list[Edit], list[U
             kept.append(edit._replace(value=short))
         else:
             kept.append(edit)
+
     return kept, shortened
 
 
@@ -138,6 +139,7 @@ def update(
             changed = scaffold(skill, os.path.basename(place.root) or "project", now)
             if os.path.isfile(os.path.join(place.directory, SCHEMA_FILE)):
                 changed = {"$schema": f"./{SCHEMA_FILE}", **changed}
+
         meant, taken = understand(
             changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill
         )
@@ -163,6 +165,7 @@ def update(
     for edit in edits:
         if edit.action != "remove":
             check_filled(edit.value)
+
     try:
         written = change_checkpoint(place, skill, change, now, on_wait)
     except EditError as error:
@@ -172,9 +175,11 @@ def update(
         for edit in edits:
             meant += parse_edits([error.meant]) if edit.word == error.word else [edit]
         raise error.complete(spell_update(skill, meant)) from None
+
     if written.refused:
         removed.clear()
         written = written._replace(refused=_retype(written.refused, asked, places, skill))
+
     stamped = read_instant((written.document.value or {}).get("updated_at"))
     return UpdateResult(
         written, stamped is not None and stamped[0] > now, fields, understood, removed, waiting
@@ -234,6 +239,7 @@ def _correct(
             added += [edit for edit in parse_edits(advised[3:]) if edit not in added]
     except (LookupError, ValueError, CheckpointError):  # a hint without a line
         return ""
+
     return what
 
 
@@ -277,6 +283,7 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
         if not first:
             return edits
         raise first.complete(spell_update(skill, edits))
+
     raise first or CheckpointError(
         "these words are not edits", "an edit is written as --step=build"
     )
@@ -324,10 +331,12 @@ def _write_edits(
         from checkpoint_git.core.redact import hide_tokens_in  # late: it compiles large patterns
 
         removed = hide_tokens_in(removed)  # what is removed may be a secret, and nothing prints one
+
     for where, texts in removed.items():
         told = join_some([quote(text) for text in texts])
         undo = advise("to undo it", "checkpoint", "undo", skill)
         lines.append(Line(f"removed from {where}: {told}", "warn", hint=undo))
+
     for action in () if written.refused else result.waiting:
         lines.append(Line(f"{quote(action['text'])}: {describe_goals(action)}", "dim"))
     if result.clock_behind and not written.refused:
@@ -338,6 +347,7 @@ def _write_edits(
         lines.append(
             Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn")
         )
+
     outcome = outcome_of_write(
         place, invocation, skill, "update", written, result.fields, lines, result.understood
     )
@@ -374,6 +384,7 @@ def outcome_of_write(
         data = {**about, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
         return Outcome(data, [refusal, *lines], written.refused, 1)
+
     unseen = find_untracked(place, [document.path], invocation.env, invocation.cwd)
     left = sum(finding.level == "error" for finding in document.findings)
     data = {
@@ -394,4 +405,5 @@ def outcome_of_write(
     if left:
         look = advise("to see them", "checkpoint", "validate", plain_path(document.path))
         blocks.append(Line(f"errors left from before: {left}", "warn", hint=look))
+
     return Outcome(data, blocks, written.arisen, 0)
