@@ -4,7 +4,7 @@ loudly.
 
 import itertools
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,15 +32,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Measures what the tests cost where somebody asks."""
     if config.getoption("--costs"):
         config.pluginmanager.register(Costs(config), "costs")
-
-
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Of `-n auto`, one worker more than cores: tests wait for programs and disks for a fifth of
-    their time.
-    """
-    workers = yield
-    return workers if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") else workers + 1
 
 
 # what git, we, an agent in whose session the tests run, a forge's job and PostgreSQL's programs
