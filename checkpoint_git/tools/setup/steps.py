@@ -162,12 +162,12 @@ def setup_lock(repository: Repository | None) -> Iterator[None]:
     with hold_passing_lock(os.path.join(repository.common_dir, _LOCK)):
         path = os.path.join(repository.git_dir, JOURNAL)
         remove_stray_files(repository.git_dir)
-        clear_folders(list_left(path, repository.work_tree))
+        clear_folders(_list_left(path, repository.work_tree))
         remove_quietly(path)
         yield
 
 
-def list_left(journal: str, work_tree: str) -> list[str]:
+def _list_left(journal: str, work_tree: str) -> list[str]:
     """Return the folders of a journal, as clear_folders takes them; [] if there is no journal."""
     folders = []
     for name in os.fsdecode(read_if_there(journal) or b"").split("\0"):

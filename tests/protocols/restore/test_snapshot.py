@@ -258,26 +258,19 @@ def test_what_cannot_be_done_with_them_is_refused(work: GitRepo) -> None:
 
 
 def test_odd_names_modes_links_and_folders_go_back_and_forth(work: GitRepo) -> None:
-    for name in (
-        "-n",
-        "two\nlines",
-        ":(top)x",
-        "[id].py",
-        "was-file",
-        "folder/in",
-        "linked/x",
-        "run.sh",
-    ):
+    odd = ("-n", "two\nlines", ":(top)x", "[id].py")
+    replaced = ("was-file", "folder/in", "linked/x")
+    for name in (*odd, *replaced, "run.sh"):
         work.write(name, "then\n")
     (work.path / "run.sh").chmod(0o755)
     take(work.path)
     outside = work.path.parent / "outside"
     outside.mkdir()
     (outside / "x").write_text("theirs\n")
-    for name in ("-n", "two\nlines", ":(top)x", "[id].py"):
+    for name in odd:
         work.write(name, "now\n")
     (work.path / "run.sh").chmod(0o644)
-    for name in ("was-file", "folder/in", "linked/x"):
+    for name in replaced:
         (work.path / name).unlink()
     for name in ("folder", "linked"):
         (work.path / name).rmdir()
@@ -286,16 +279,7 @@ def test_odd_names_modes_links_and_folders_go_back_and_forth(work: GitRepo) -> N
     (work.path / "linked").symlink_to(outside)
     index = work.git("ls-files", "--stage")
     done = ask(work, "rollback", points(work)[0]["id"], "--reason", "it was wrong")
-    for name in (
-        "-n",
-        "two\nlines",
-        ":(top)x",
-        "[id].py",
-        "was-file",
-        "folder/in",
-        "linked/x",
-        "run.sh",
-    ):
+    for name in (*odd, *replaced, "run.sh"):
         assert work.read(name) == "then\n"
     assert (work.path / "run.sh").stat().st_mode & 0o100
     assert not (work.path / "linked").is_symlink()
