@@ -45,7 +45,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git import leases
-from checkpoint_git.git.history.claims import Commit, find_claims
+from checkpoint_git.git.history.claims import CommitMessage, find_claims
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.memory.graph_file import _read_line, plan_repair
@@ -363,7 +363,9 @@ def read_claim(data: bytes, luck: random.Random) -> str:
 
 def read_commit(data: bytes, luck: random.Random) -> str:
     subject, _, body = data.decode("utf-8", "replace").partition("\n")
-    claims = find_claims(Commit("a" * 40, ("b" * 40,) * luck.randrange(3), subject, body, NOW))
+    claims = find_claims(
+        CommitMessage("a" * 40, ("b" * 40,) * luck.randrange(3), subject, body, NOW)
+    )
     return (
         ""
         if all(map(str.isprintable, claims.merged))

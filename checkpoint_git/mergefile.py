@@ -28,7 +28,7 @@ OPTIONS = {
 USAGE = "usage: driver.py [--base] [--narrative RULE] [--merge-schema FILE | --schema FILE] BASE OURS THEIRS SIZE PATH"
 
 
-class Request:
+class MergeRequest:
     """What git asks for: the three files, the size of conflict markers, the path in the repository,
     the options. inner: a merge of merge bases. narrative: as merge_file takes it. schema: a file
     whose skill_state schema extends ours, or "". whole_schema: the schema of a file that is not a
@@ -75,7 +75,7 @@ def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
     system._exit(conflict if code == CONFLICT else code)
 
 
-def read_request(arguments: "list[str]") -> Request:
+def read_request(arguments: "list[str]") -> MergeRequest:
     """Raises ValueError for anything but the documented form."""
     options: dict[str, str] = {}
     words = list(arguments)
@@ -84,10 +84,10 @@ def read_request(arguments: "list[str]") -> Request:
         options[name] = words.pop(0) if OPTIONS[name] else ""
     if len(words) != 5:
         raise ValueError(USAGE)
-    return Request(words, options)
+    return MergeRequest(words, options)
 
 
-def merge_files(request: Request) -> int:
+def merge_files(request: MergeRequest) -> int:
     """Returns CLEAN or CONFLICT. Raises OSError if a file cannot be read or written."""
     base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
     try:
@@ -130,7 +130,7 @@ def _read(path: str) -> bytes:
         return file.read(MAX_BYTES + 1)  # decode refuses what is longer
 
 
-def _load_schema(request: Request) -> "tuple[dict[str, Any], bool]":
+def _load_schema(request: MergeRequest) -> "tuple[dict[str, Any], bool]":
     """Return the schema to merge by, and whether it is one that the user wrote for the whole
     file.
     """
@@ -200,7 +200,7 @@ def _list_fields(conflict: "Choice", result: "Result") -> "list[tuple[str, Choic
     return fields or [(conflict.where, conflict)]
 
 
-def _merge_as_text(request: Request, error: BaseException) -> int:
+def _merge_as_text(request: MergeRequest, error: BaseException) -> int:
     # A clean result of git's counts only when it reads as JSON
     from checkpoint_git.core.terminal_text import quote_path
 
@@ -218,7 +218,7 @@ def _merge_as_text(request: Request, error: BaseException) -> int:
     return CONFLICT
 
 
-def _run_merge_file(request: Request) -> int:
+def _run_merge_file(request: MergeRequest) -> int:
     """Return how git's text merge ended. It writes beside ours, because a full disk would leave a
     part of it there.
     """
@@ -241,7 +241,7 @@ def _run_merge_file(request: Request) -> int:
     return code
 
 
-def _check_clean(request: Request, faults: "list[JsonTextError | None]") -> int:
+def _check_clean(request: MergeRequest, faults: "list[JsonTextError | None]") -> int:
     """Return whether what git merged as text without a conflict is clean. faults: what ours and
     theirs had.
     """
@@ -267,7 +267,7 @@ def _find_fault(path: str) -> "JsonTextError | None":
     return None
 
 
-def _keep_theirs(request: Request) -> None:
+def _keep_theirs(request: MergeRequest) -> None:
     # Git's text merge refuses binary content and leaves ours alone: keep theirs beside it
     import os
 

@@ -13,7 +13,7 @@ import checkpoint_git
 from checkpoint_git.cli import render
 from checkpoint_git.cli.effects import EFFECTS, Effects
 from checkpoint_git.cli.help_text import TOPICS, Page, read_page, read_pages
-from checkpoint_git.cli.parser import Request, build_parser, list_formats
+from checkpoint_git.cli.parser import CommandLine, build_parser, list_formats
 from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
 from checkpoint_git.core.codes import SIDE_BY_SIDE
 from checkpoint_git.git.settings import SETTINGS
@@ -67,7 +67,7 @@ def _open_parser(verb: str, sub_verb: str = "") -> argparse.ArgumentParser:
     module = load_verb(verb)
     formats = list_formats(verb, module, tuple(render.FORMATS))
     return build_parser(
-        Request(f"checkpoint {verb}", verb, [sub_verb] if sub_verb else []), module, formats
+        CommandLine(f"checkpoint {verb}", verb, [sub_verb] if sub_verb else []), module, formats
     )
 
 

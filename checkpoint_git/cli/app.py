@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from checkpoint_git.cli import parser, render
-from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_names
+from checkpoint_git.cli.parser import CommandLine, UsageError, find_near, find_verb_at, list_names
 from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import (
     DEFAULT_VERB,
@@ -75,11 +75,11 @@ def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
     os._exit(code)  # which saves the teardown of all modules
 
 
-def find_request(words: list[str], program: str = "checkpoint") -> Request:
+def find_request(words: list[str], program: str = "checkpoint") -> CommandLine:
     """The first word that is not a global option names the verb. Raises UsageError."""
     at = find_verb_at(words)
     if at is None:
-        return Request(program, DEFAULT_VERB, words)
+        return CommandLine(program, DEFAULT_VERB, words)
     words = [*words[:at], *LONG_VERBS.get(words[at], words[at : at + 1]), *words[at + 1 :]]
     verb = words[at]
     if verb not in VERBS and verb not in SHORT_VERBS:
@@ -101,9 +101,9 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
 
     verb = SHORT_VERBS.get(verb, verb)
     if program == _DOCTOR:
-        return Request(program, verb, words[1:])
+        return CommandLine(program, verb, words[1:])
     own, nested, words = parser.find_nested(verb, words[:at] + words[at + 1 :])
-    return Request(f"{program} {verb} {nested}".rstrip(), own, words)
+    return CommandLine(f"{program} {verb} {nested}".rstrip(), own, words)
 
 
 def _wants_json(words: list[str]) -> bool:

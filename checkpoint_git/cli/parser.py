@@ -30,7 +30,7 @@ class UsageError(CheckpointError):
     """Invalid command-line arguments."""
 
 
-class Request(NamedTuple):
+class CommandLine(NamedTuple):
     program: str
     verb: str
     words: list[str]
@@ -84,7 +84,7 @@ def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
 class _Parser(argparse.ArgumentParser):
     # argparse with three changes: what it complains about goes through our door and is in our
     # words, an option's value may be `--`, and the text of --help is read when it is asked for
-    request: Request
+    request: CommandLine
     sub_verb = ""
     typed: str  # the program with its sub-verb
     # by an option's dest, the sub-verbs that take it; all take the others
@@ -302,7 +302,7 @@ def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequenc
     return every if verb in WITH_FINDINGS else getattr(module, "FORMATS", PLAIN_FORMATS)
 
 
-def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -> _Parser:
+def build_parser(request: CommandLine, module: ModuleType, formats: Sequence[str]) -> _Parser:
     parser = _Parser(
         prog=request.program,
         # a width of our own keeps argparse from importing shutil for every option that is added
@@ -337,7 +337,7 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     return parser
 
 
-def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argparse.Namespace:
+def parse(request: CommandLine, module: ModuleType, formats: Sequence[str]) -> argparse.Namespace:
     """Return a verb's arguments. A RAW verb gets the words that its parser cannot know as
     args.words, as they were typed.
     """

@@ -40,7 +40,7 @@ def make_judge(schema: "dict[str, Any]") -> "Callable[[Any], list[str]]":
 
 def make_explainer(schema: "dict[str, Any]") -> "Callable[[Any], list[Mismatch]]":
     """Return what lists all that is wrong with a document, as make_judge does, with the reasons."""
-    readable = Schema(lambda: _Reader(schema).read(to_numbers(schema))[0])
+    readable = Schema(lambda: _SchemaReader(schema).read(to_numbers(schema))[0])
 
     def explain_document(document: "Any") -> "list[Mismatch]":
         try:
@@ -66,7 +66,7 @@ def to_numbers(value: "Any") -> "Any":
     return [to_numbers(child) for child in value] if kind is list else value
 
 
-class _Reader:
+class _SchemaReader:
     def __init__(self, root: "dict[str, Any]") -> None:
         self._root = root
 

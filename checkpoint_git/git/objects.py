@@ -29,7 +29,7 @@ _DAMAGED = join_hints(
 
 
 # Paths are relative to the top of the work tree, with "/"; ids are full.
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     mode: str  # such as "100644"
     blob: str
 
@@ -54,12 +54,12 @@ class Header(NamedTuple):
 class Change(NamedTuple):
     path: str
     # what each tree that it is compared with has, None for nothing
-    before: tuple[Entry | None, ...]
-    after: Entry | None
+    before: tuple[TreeEntry | None, ...]
+    after: TreeEntry | None
     came_from: str = ""  # the path before a rename
 
     @property
-    def old(self) -> Entry | None:
+    def old(self) -> TreeEntry | None:
         return self.before[0]
 
 
@@ -268,10 +268,12 @@ def find_commit(cwd: str, rev: str, env: Env = None) -> str:
     return ""
 
 
-def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -> dict[str, Entry]:
+def read_tree(
+    cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()
+) -> dict[str, TreeEntry]:
     """paths: literal, of files or folders; none of them means all."""
     words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
-    return {path: Entry(mode, blob) for (mode, _, blob), path in _list_files(words, cwd, env)}
+    return {path: TreeEntry(mode, blob) for (mode, _, blob), path in _list_files(words, cwd, env)}
 
 
 def read_index(
@@ -405,7 +407,7 @@ def parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
     words = facts.lstrip(b":").decode("ascii", "replace").split()
     pairs = zip(words[: parents + 1], words[parents + 1 : 2 * parents + 2], strict=True)
     # a file that the work tree has and the index does not has a mode and no id yet
-    entries = [Entry(mode, blob) if mode.strip("0") else None for mode, blob in pairs]
+    entries = [TreeEntry(mode, blob) if mode.strip("0") else None for mode, blob in pairs]
     came_from = (
         os.fsdecode(next(fields, b"")) if parents == 1 and words[-1][:1] in ("R", "C") else ""
     )

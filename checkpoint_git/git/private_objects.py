@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import command, join_hints
-from checkpoint_git.git.objects import Entry
+from checkpoint_git.git.objects import TreeEntry
 from checkpoint_git.git.run import (
     NO_HOOKS,
     GitResult,
@@ -95,7 +95,7 @@ def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, 
 
 def write_commit(
     work_tree: str,
-    files: Mapping[str, Entry],
+    files: Mapping[str, TreeEntry],
     message: str,
     parents: Sequence[str],
     env: Mapping[str, str],

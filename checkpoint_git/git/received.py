@@ -22,7 +22,7 @@ class Received(NamedTuple):
     ref: str
 
 
-class Arrival(NamedTuple):
+class ReceivedFile(NamedTuple):
     path: str
     mode: str  # as in a tree
     blob: str
@@ -57,7 +57,7 @@ def read_arrivals(
     repository: str,
     commits: Sequence[str],
     env: Mapping[str, str],
-) -> Iterator[tuple[str, list[Arrival]]]:
+) -> Iterator[tuple[str, list[ReceivedFile]]]:
     """Yield (pushed commit, the files in it that new commits brought).
 
     Each file comes once, at the first commit that has it. A file counts as brought if a commit that
@@ -97,7 +97,7 @@ def _read_plain_arrivals(
     paths: Sequence[str],
     brought: set[_Content],
     env: Mapping[str, str],
-) -> Iterator[tuple[str, list[Arrival]]]:
+) -> Iterator[tuple[str, list[ReceivedFile]]]:
     """Yield arrivals at some paths. brought: what counts, from which what was found is removed."""
     for start in range(0, len(tips), _TIPS_AT_ONCE):
         names = []
@@ -112,7 +112,7 @@ def _read_plain_arrivals(
             found = [content for content in found if content in brought]
             brought.difference_update(found)
             if found:
-                yield tip, [Arrival(*content, header.size) for content in found]
+                yield tip, [ReceivedFile(*content, header.size) for content in found]
 
 
 def _read_odd_arrivals(
@@ -121,7 +121,7 @@ def _read_odd_arrivals(
     paths: Sequence[str],
     brought: set[_Content],
     env: Mapping[str, str],
-) -> Iterator[tuple[str, list[Arrival]]]:
+) -> Iterator[tuple[str, list[ReceivedFile]]]:
     """Yield arrivals at paths that are read from the trees of tips. brought: as above."""
     for tip in tips[:_MOST_LISTED]:
         tree = objects.read_tree(repository, tip, env, list(paths[:_MOST_LISTED]))
@@ -134,7 +134,7 @@ def _read_odd_arrivals(
         headers = objects.read_headers(repository, [content.blob for content in found], env)
         for content, header in zip(found, headers, strict=True):
             size = -1 if content.mode == objects.GITLINK else header.size
-            arrivals.append(Arrival(*content, size))
+            arrivals.append(ReceivedFile(*content, size))
         yield tip, arrivals
 
 

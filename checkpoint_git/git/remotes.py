@@ -66,7 +66,7 @@ class UnreachableError(CheckpointError):
     """No network, no such host, no permission, or the time was over."""
 
 
-class Reply(NamedTuple):
+class PushReply(NamedTuple):
     """lost: somebody was faster. refused: the remote does not take it. hook: this clone's own
     pre-push hook stopped it. unknown: the line broke, and it may have arrived. said: the reason,
     escaped.
@@ -195,7 +195,7 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
 def push_commit(
     cwd: str, remote: str, ref: str, commit: str, expected: str, env: Env = None, timeout: float = 0.0,
     *, hooks: bool = False,
-) -> Reply:  # fmt: skip
+) -> PushReply:  # fmt: skip
     """Compare and swap: only if the full ref names `expected`, "" for a new one. hooks: run the
     pre-push hook.
     """
@@ -204,11 +204,11 @@ def push_commit(
     return read_reply(_run(words, cwd, env, timeout, hooks=hooks))
 
 
-def read_reply(result: GitResult) -> Reply:
+def read_reply(result: GitResult) -> PushReply:
     """Return what a push came to, from git's exit code and its output."""
     rows = [line for line in result.out.split(b"\n") if line.startswith(b"!\t")]
     if result.code == 0 and not rows:
-        return Reply("arrived", "")
+        return PushReply("arrived", "")
     for row in rows:
         reply = _read_refusal(row, result.err)
         if reply:
@@ -217,18 +217,18 @@ def read_reply(result: GitResult) -> Reply:
     # the remote has a branch called refs/heads/..., or forbids it
     is_ambiguous = result.code == 1 and b"error: dst refspec " in result.err
     if is_ambiguous or _NO_ACCESS.search(result.err):
-        return Reply("refused", _reason(result))
+        return PushReply("refused", _reason(result))
     has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
     if result.code == 1 and not has_talked and b"fatal:" not in result.err:
-        return Reply("hook", _reason(result))
-    return Reply("unknown", _reason(result))
+        return PushReply("hook", _reason(result))
+    return PushReply("unknown", _reason(result))
 
 
-def _read_refusal(row: bytes, errors: bytes) -> Reply | None:
+def _read_refusal(row: bytes, errors: bytes) -> PushReply | None:
     """Return what a row of `git push --porcelain` says about a ref, None if it does not decide."""
     why = row.rpartition(b"\t")[2]
     if _LOST.search(row) and _NO_ROOM not in errors:
-        return Reply("lost", _shown(why))
+        return PushReply("lost", _shown(why))
     if b"[remote rejected]" not in row and b"[rejected]" not in row:
         return None
     reasons = [why]
@@ -237,7 +237,7 @@ def _read_refusal(row: bytes, errors: bytes) -> Reply | None:
         if text != line and text.strip():
             reasons.append(text)
 
-    return Reply("refused", _shown(b" / ".join(reasons)))
+    return PushReply("refused", _shown(b" / ".join(reasons)))
 
 
 def _reason(result: GitResult) -> str:

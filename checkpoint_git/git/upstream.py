@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
-from checkpoint_git.git.merges.merges import Commit, Touched, read_touched
+from checkpoint_git.git.merges.merges import MergeCommit, Touched, read_touched
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
@@ -37,7 +37,7 @@ class Tracking(NamedTuple):
     dirty: frozenset[str]  # checkpoint paths whose index or work tree differs from HEAD
 
 
-class Settings(NamedTuple):
+class PullSettings(NamedTuple):
     installed: bool  # our driver is configured
     choices: Choices
     rebases: bool  # a pull of this branch rebases
@@ -102,10 +102,12 @@ def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) ->
     """What the upstream changed, at the base, HEAD and upstream. Raises CheckpointError if no base
     is known.
     """
-    return read_touched(cwd, Commit(tracking.head, "", (tracking.head, tracking.commit), ""), env)
+    return read_touched(
+        cwd, MergeCommit(tracking.head, "", (tracking.head, tracking.commit), ""), env
+    )
 
 
-def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
+def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> PullSettings:
     keys = (
         r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$"
     )
@@ -116,7 +118,9 @@ def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
     driver = read_driver_command(known.get(DRIVER, ""))
     rebases = _is_set(known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")))
     stashes = _is_set(known.get("rebase.autostash" if rebases else "merge.autostash", ""))
-    return Settings(driver is not None, driver.choices if driver else Choices(), rebases, stashes)
+    return PullSettings(
+        driver is not None, driver.choices if driver else Choices(), rebases, stashes
+    )
 
 
 def _is_set(value: str) -> bool:
@@ -125,7 +129,7 @@ def _is_set(value: str) -> bool:
 
 
 def is_in_the_way(
-    cwd: str, path: str, tracking: Tracking, settings: Settings, is_new: bool
+    cwd: str, path: str, tracking: Tracking, settings: PullSettings, is_new: bool
 ) -> bool:
     """Return whether git would not merge over what is at a path. is_new: HEAD has no such file."""
     if path in tracking.dirty:

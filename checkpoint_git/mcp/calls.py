@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from checkpoint_git.cli.parser import Request, parse
+from checkpoint_git.cli.parser import CommandLine, parse
 from checkpoint_git.cli.render.json import make_document, make_error
 from checkpoint_git.cli.verbs import load_verb
 from checkpoint_git.core.errors import CheckpointError
@@ -50,19 +50,19 @@ class World(NamedTuple):
         )
 
 
-class Reply(NamedTuple):
+class VerbReply(NamedTuple):
     document: dict[str, Any]  # what --json prints
     failed: bool = False  # nothing was done, and the document says why
 
 
-class Answer(NamedTuple):
+class ToolResult(NamedTuple):
     value: dict[str, Any]
     text: str  # the value as JSON, with everything escaped that a reader cannot see
     failed: bool = False
 
 
 # Calls run in threads and write to no stream of the process. Whatever goes wrong is an answer.
-def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: World) -> Reply:
+def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: World) -> VerbReply:
     """`checkpoint VERB --options -- OPERANDS`; an option of None is left out. Raises
     CheckpointError as it does.
     """
@@ -75,26 +75,26 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
             words += [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
 
     words += ["--", *operands] if operands else []
-    args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"))
+    args = parse(CommandLine(f"checkpoint {verb}", verb, words), module, ("text", "json"))
     if hasattr(module, "make_document"):  # it answers with a document of its own
         document = module.make_document(args, world.invocation)
-        return Reply(document, document["success"] is False)
+        return VerbReply(document, document["success"] is False)
 
     return _make_reply(verb, module.run(args, world.invocation))
 
 
-def run_update(asked: Mapping[str, Any], world: World) -> Reply:
+def run_update(asked: Mapping[str, Any], world: World) -> VerbReply:
     return _make_reply(
         "update", load_verb("update").run_values(asked["name"], asked, world.invocation)
     )
 
 
-def _make_reply(verb: str, outcome: Any) -> Reply:
+def _make_reply(verb: str, outcome: Any) -> VerbReply:
     document = make_document(verb, outcome)
-    return Reply(document, document.get("written") is False)
+    return VerbReply(document, document.get("written") is False)
 
 
-def answer(name: str, verb: str, run: Callable[[], Reply]) -> Answer:
+def answer(name: str, verb: str, run: Callable[[], VerbReply]) -> ToolResult:
     try:
         reply = run()
         return fit(reply.document, failed=reply.failed)
@@ -111,7 +111,7 @@ def answer(name: str, verb: str, run: Callable[[], Reply]) -> Answer:
         return fail(verb, CheckpointError(text, "please report it with what was asked"))
 
 
-def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = None) -> Answer:
+def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = None) -> ToolResult:
     document = make_error(verb, shorten(error.message, 2_000), shorten(str(error.hint), 2_000))
     if findings:
         document["findings"] = [finding._asdict() for finding in findings[:100]]
@@ -120,7 +120,7 @@ def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = Non
 
 def check_arguments(
     name: str, verb: str, schema: dict[str, Any], asked: Mapping[str, Any]
-) -> Answer | None:
+) -> ToolResult | None:
     size = len(json.dumps(asked))
     if size > LONGEST_ARGUMENTS:
         message = f"{name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
@@ -146,7 +146,7 @@ def check_arguments(
     return fail(verb, CheckpointError(f"{name}: invalid arguments: {wrong[0][0]}", hint), found)
 
 
-def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> Answer:
+def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> ToolResult:
     """The document, cut where it is longer than `limit` characters; then its member `truncated`
     says where.
     """
@@ -161,7 +161,7 @@ def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -
             value["truncated"] = {"limit": limit, "count": len(places), "places": places[:_PLACES]}
         text = write(value)
         if len(text) <= limit:
-            return Answer(value, text, failed)
+            return ToolResult(value, text, failed)
 
     message = f"the answer is longer than {limit} characters, however it is cut"
     raise CheckpointError(message, "ask for less: one checkpoint, or a part of the files")

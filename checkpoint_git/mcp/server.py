@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.mcp.calls import World
-from checkpoint_git.mcp.session import Agent
+from checkpoint_git.mcp.session import McpSession
 from checkpoint_git.mcp.tools import Tool
 from checkpoint_git.version import __version__
 
@@ -73,7 +73,7 @@ def serve(world: World, tools: Mapping[str, Tool], stderr: TextIO) -> None:
 
 
 async def _serve(world: World, tools: Mapping[str, Tool]) -> None:
-    agent = Agent(world, tools)
+    agent = McpSession(world, tools)
     server = make_server(agent)
     options = server.create_initialization_options()
     async with stdio_server() as (source, target), target, anyio.create_task_group() as tasks:
@@ -89,7 +89,7 @@ async def _serve(world: World, tools: Mapping[str, Tool]) -> None:
         tasks.cancel_scope.cancel()
 
 
-def make_server(agent: Agent) -> Server[Any]:
+def make_server(agent: McpSession) -> Server[Any]:
     """Return the SDK's server for an agent's session, without a transport."""
     server: Server[Any] = Server(
         "checkpoint",
@@ -103,14 +103,14 @@ def make_server(agent: Agent) -> Server[Any]:
     return server
 
 
-async def _exit_on_signal(agent: Agent) -> None:
+async def _exit_on_signal(agent: McpSession) -> None:
     ends = [signal.SIGINT, signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
     with anyio.open_signal_receiver(*ends) as signals:
         async for number in signals:
             await _exit(agent, 130 if number == signal.SIGINT else 0)
 
 
-async def _exit(agent: Agent, code: int) -> None:
+async def _exit(agent: McpSession, code: int) -> None:
     """The transport reads in a thread that nothing can cancel, so the process ends here; but no
     write is cut off.
     """

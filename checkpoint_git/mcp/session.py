@@ -15,7 +15,15 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import commands_of
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.mcp.calls import Answer, Reply, World, answer, check_arguments, fail, fit
+from checkpoint_git.mcp.calls import (
+    ToolResult,
+    VerbReply,
+    World,
+    answer,
+    check_arguments,
+    fail,
+    fit,
+)
 from checkpoint_git.mcp.tool_names import name_tools, write_calls
 from checkpoint_git.mcp.tools import TOOLS, Tool, use_name
 
@@ -36,7 +44,7 @@ _BY_NAME = {tool.name: tool for tool in TOOLS}
 Context = ServerRequestContext[object, object]
 
 
-class Agent:
+class McpSession:
     def __init__(self, world: World, tools: Mapping[str, Tool]) -> None:
         self._world = world
         self.tools = tools
@@ -84,7 +92,7 @@ class Agent:
 
     async def _ask_and_run(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> Answer | types.InputRequiredResult:
+    ) -> ToolResult | types.InputRequiredResult:
         if tool.name == "restore_point_rollback" and asked.get("confirm") is not None:
             return await self._roll_back(tool, asked, ctx, params)
         if tool.name == "checkpoint_ask":
@@ -95,7 +103,7 @@ class Agent:
 
     async def _roll_back(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> Answer | types.InputRequiredResult:
+    ) -> ToolResult | types.InputRequiredResult:
         text = f"Restore the files from restore point {asked['checkpoint_id']}? "
         text += "The current state is saved first."
         consent = await ask_user(ctx, params, text, _AGREE, _YES)
@@ -111,7 +119,7 @@ class Agent:
 
     async def _ask(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> Answer | types.InputRequiredResult:
+    ) -> ToolResult | types.InputRequiredResult:
         """The question is written down before the user is asked: whoever goes away, it waits for
         its answer.
         """
@@ -131,7 +139,7 @@ class Agent:
 
     async def _decide(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> Answer | types.InputRequiredResult:
+    ) -> ToolResult | types.InputRequiredResult:
         """A decision that waits already is put to the user, with its options."""
         known = params.request_state if params.input_responses else asked.get("id")
         status = await self._run(_BY_NAME["checkpoint_status"], {"name": asked["name"]})
@@ -163,19 +171,19 @@ class Agent:
             tool.verb, CheckpointError("the user gave no answer, so nothing was written", hint)
         )
 
-    async def _record_answer(self, name: str, question: str, answer: str) -> Answer:
+    async def _record_answer(self, name: str, question: str, answer: str) -> ToolResult:
         decided = await self._run(
             _BY_NAME["checkpoint_decide"], {"name": name, "id": question or None, "answer": answer}
         )
         return decided if decided.failed else fit({**decided.value, "decided": answer})
 
-    async def _run(self, tool: Tool, asked: dict[str, Any]) -> Answer:
+    async def _run(self, tool: Tool, asked: dict[str, Any]) -> ToolResult:
         work = partial(answer, tool.name, tool.verb, partial(self._run_named, tool, asked))
         if tool.writes:  # it is finished, in turn, whatever happens meanwhile
             return await anyio.to_thread.run_sync(work, limiter=self.writer)
         return await self._read(tool.verb, work)
 
-    def _run_named(self, tool: Tool, asked: dict[str, Any]) -> Reply:
+    def _run_named(self, tool: Tool, asked: dict[str, Any]) -> VerbReply:
         try:
             reply = tool.run(asked, self._world)
         except CheckpointError as error:
@@ -186,7 +194,7 @@ class Agent:
             raise CheckpointError(error.message, hint) from error
         return reply._replace(document=name_tools(reply.document, self.tools))
 
-    async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
+    async def _read(self, verb: str, work: Callable[[], ToolResult]) -> ToolResult:
         """Work that only reads is given up when it takes too long or is cancelled."""
         if self._alive >= _MOST_ALIVE:
             return fail(
@@ -196,7 +204,7 @@ class Agent:
                 ),
             )
 
-        def run() -> Answer:
+        def run() -> ToolResult:
             with self._count:
                 self._alive += 1
             try:

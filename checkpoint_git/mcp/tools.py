@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.mcp.calls import Reply, World, run_update, run_verb
+from checkpoint_git.mcp.calls import VerbReply, World, run_update, run_verb
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.protocols.registry import KINDS
 
@@ -52,7 +52,7 @@ class Tool(NamedTuple):
         shape = {"type": "object", "properties": self.takes}
         return {**shape, "required": list(self.needs)} if self.needs else shape
 
-    def run(self, asked: Arguments, world: World) -> Reply:
+    def run(self, asked: Arguments, world: World) -> VerbReply:
         asked = use_name(asked)
         if self.name in _OWN:
             return _OWN[self.name](asked, world)
@@ -68,7 +68,7 @@ class Tool(NamedTuple):
         return run_verb(self.verb, options, [*self.call.split()[1:], *operands], world)
 
 
-def _show(asked: Arguments, world: World) -> Reply:
+def _show(asked: Arguments, world: World) -> VerbReply:
     """`show`: whole for one's own skill, else the public part; failed where the requested one is
     unreadable.
     """
@@ -80,7 +80,7 @@ def _show(asked: Arguments, world: World) -> Reply:
     return reply._replace(failed=skill is not None and skill not in reply.document["checkpoints"])
 
 
-def _roll_back(asked: Arguments, world: World) -> Reply:
+def _roll_back(asked: Arguments, world: World) -> VerbReply:
     point, confirm = asked["checkpoint_id"], asked.get("confirm")
     if confirm not in (None, point):
         raise CheckpointError(
@@ -102,7 +102,7 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 
 
 # what is more than one call of a verb
-_OWN: dict[str, Callable[[Arguments, World], Reply]] = {
+_OWN: dict[str, Callable[[Arguments, World], VerbReply]] = {
     "checkpoint_show": _show,
     "checkpoint_claim": lambda asked, world: run_verb(
         "release" if asked.get("release") else "claim",

@@ -47,7 +47,7 @@ class Conflict(NamedTuple):
     question: str = ""
 
 
-class Answer(NamedTuple):
+class NextAnswer(NamedTuple):
     """What is next, as the answer to a question that no side answers. item: a text that goes into
     the empty list; None where all is done: the list stays empty, and the fields that its
     requirement calls "empty_with" are set.
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
     item: str | None
 
 
-Decision = int | Answer  # a side, or the answer to a question
+Decision = int | NextAnswer  # a side, or the answer to a question
 
 
 class Clash(NamedTuple):
@@ -118,7 +118,7 @@ def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int =
     if result is None:
         raise ValueError("the chosen side has no document")
     for where, decision in decisions.items():
-        if decision == Answer(None):
+        if decision == NextAnswer(None):
             _finish(result, find_closing(merged, where))
 
     ask_questions(result, merged.context)
@@ -148,7 +148,7 @@ def _decided(result: "Result", decisions: Mapping[str, Decision]) -> "Result | N
         decision = decisions.get(result.where)
         if decision is None:
             return result
-        if isinstance(decision, Answer):
+        if isinstance(decision, NextAnswer):
             return Fresh([] if decision.item is None else [decision.item])
         chosen: Result | None = result.sides[decision]
         return chosen
@@ -269,7 +269,7 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | 
         if not candidates:
             return None
         _, decision, merged = max(candidates, key=lambda candidate: candidate[0])
-        if isinstance(decision, Answer) or missing[0] not in sides:
+        if isinstance(decision, NextAnswer) or missing[0] not in sides:
             # an emptied list that is asked about stays decided as it was
             sides[missing[0]] = decision
 
@@ -295,11 +295,11 @@ def _read_answers(merged: Merged, where: str, text: str) -> list[Decision]:
     except JsonTextError:
         return []
 
-    answers: list[Decision] = [Answer(None)] if find_closing(merged, where) else []
+    answers: list[Decision] = [NextAnswer(None)] if find_closing(merged, where) else []
     node = members.get(where[1:])
     value = None if node is None else node.value
     if type(value) is list and len(value) == 1 and type(value[0]) is str:
-        return [Answer(value[0]), *answers]
+        return [NextAnswer(value[0]), *answers]
     return answers
 
 
@@ -320,7 +320,7 @@ def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
     )
 
 
-class Sides(NamedTuple):
+class ConflictSides(NamedTuple):
     """A text with conflict markers taken apart: with all of ours, with all of theirs, and the
     base's parts. whole_base: with all of base, None if a conflict shows none (git's style "merge").
     """
@@ -331,7 +331,7 @@ class Sides(NamedTuple):
     whole_base: str | None
 
 
-def split_sides(text: str, size: int) -> Sides:
+def split_sides(text: str, size: int) -> ConflictSides:
     """Whatever the labels and the style (merge, diff3, zdiff3)."""
     kept: Mapping[int, list[str]] = {OURS: [], BASE: [], THEIRS: []}
     base: list[str] = []
@@ -350,7 +350,7 @@ def split_sides(text: str, size: int) -> Sides:
             kept[side].append(line)
 
     ours, whole_base, theirs = ("".join(kept[side]) for side in SIDES)
-    return Sides(ours, theirs, base, whole_base if count == len(base) else None)
+    return ConflictSides(ours, theirs, base, whole_base if count == len(base) else None)
 
 
 def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:

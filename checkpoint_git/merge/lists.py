@@ -96,8 +96,8 @@ class ListMerge:
             return self._conflict()
 
         old, left, right = self.parts
-        mine = sequence.Version(old, left)
-        yours = sequence.Version(old, right)
+        mine = sequence.ListSide(old, left)
+        yours = sequence.ListSide(old, right)
         is_moved = bool(mine.moved or yours.moved)
         if is_moved and not sequence.have_repeated(self.lists):
             if sequence.may_mix_up(mine, yours):

@@ -27,7 +27,7 @@ PART = "#part"  # how the group of a conflict over several items of a list ends
 _CONTAINERS = ("v{", "v[")  # how the key of an object or a list begins
 
 
-class Version:
+class ListSide:
     """One side of a list compared with base: which of base's items go on in it, and what it
     changed.
 
@@ -64,7 +64,7 @@ class Version:
 
 
 def identify_by_alignment(
-    base: "Nodes", ours: Version, theirs: Version
+    base: "Nodes", ours: ListSide, theirs: ListSide
 ) -> "tuple[Items, Items, Items]":
     """Return base's items and those of both sides by identities that follow an item where it was
     moved or edited.
@@ -89,7 +89,7 @@ def identify_by_alignment(
     return old, sides[0], sides[1]
 
 
-def _name_items(version: Version, continued: "dict[int, int]") -> "Items":
+def _name_items(version: ListSide, continued: "dict[int, int]") -> "Items":
     found: Items = {}
     counts: dict[str, int] = {}
     for number, (item, key) in enumerate(zip(version.items, version.keys, strict=True)):
@@ -135,13 +135,13 @@ def have_repeated(lists: "list[Nodes]") -> bool:
     return any(len({_key_of(item) for item in items}) < len(items) for items in lists)
 
 
-def moved_apart(ours: Version, theirs: Version) -> bool:
+def moved_apart(ours: ListSide, theirs: ListSide) -> bool:
     """Return whether both sides moved one item, each to another place."""
     both = ours.moved.keys() & theirs.moved.keys()
     return any(ours.neighbours(index) != theirs.neighbours(index) for index in both)
 
 
-def may_mix_up(ours: Version, theirs: Version) -> bool:
+def may_mix_up(ours: ListSide, theirs: ListSide) -> bool:
     """Return whether identities would hide a contradiction: both sides rewrote one part, or both
     added one item, each at another place, or one of them in the place of an item of base.
     """
@@ -160,14 +160,14 @@ def may_mix_up(ours: Version, theirs: Version) -> bool:
     return any(added[1].get(key, place) != place for key, place in added[0].items())
 
 
-def _is_rewritten(hunk: Hunk, version: Version) -> bool:
+def _is_rewritten(hunk: Hunk, version: ListSide) -> bool:
     arrived = set(version.moved.values())
     replaced = sum(index not in version.moved for index in range(hunk.start, hunk.end))
     put_there = sum(index not in arrived for index in range(hunk.first, hunk.last))
     return replaced != put_there and replaced > 0 and put_there > 0
 
 
-def _find_added(version: Version) -> "dict[str, tuple[int, bool]]":
+def _find_added(version: ListSide) -> "dict[str, tuple[int, bool]]":
     # by the key of a new item, where it is, and whether it counts as one of base's, edited
     arrived = set(version.moved.values())
     found = {}
@@ -199,8 +199,8 @@ class SequenceMerge:
         where: str,
         first: int,
         base: "Nodes",
-        ours: Version,
-        theirs: Version,
+        ours: ListSide,
+        theirs: ListSide,
         merge_item: "MergeItem",
     ) -> None:
         self.where = where
@@ -313,7 +313,7 @@ class SequenceMerge:
             )
 
 
-def _find_parts(ours: Version, theirs: Version) -> "list[tuple[int, int, list[list[Hunk]]]]":
+def _find_parts(ours: ListSide, theirs: ListSide) -> "list[tuple[int, int, list[list[Hunk]]]]":
     # (start, end, hunks of each side): those that belong together
     sides = (ours, theirs)
     ordered = [(hunk.start, hunk.end, side, hunk) for side in (0, 1) for hunk in sides[side].hunks]
@@ -336,13 +336,13 @@ def _find_parts(ours: Version, theirs: Version) -> "list[tuple[int, int, list[li
     return found
 
 
-def _share_item(hunk: Hunk, side: Version, others: "list[Hunk]", other: Version) -> bool:
+def _share_item(hunk: Hunk, side: ListSide, others: "list[Hunk]", other: ListSide) -> bool:
     # whether two changes that touch put an equal item there: it may be one that both added
     items = set(_keys_of_new(other, others))
     return any(key in items for key in _keys_of_new(side, [hunk]))
 
 
-def _keys_of_new(version: Version, hunks: "list[Hunk]") -> "list[str]":
+def _keys_of_new(version: ListSide, hunks: "list[Hunk]") -> "list[str]":
     return [key for hunk in hunks for key in version.keys[hunk.first : hunk.last]]
 
 

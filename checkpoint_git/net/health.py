@@ -28,7 +28,7 @@ _HEADERS = {
 Trouble = Literal["", "bad-url", "unreachable", "bad-answer"]
 
 
-class Answer(NamedTuple):
+class HealthAnswer(NamedTuple):
     """What came back. url: without login and query. value: the JSON object, {} if there is trouble.
     trouble: "bad-url" (never asked), "unreachable" (no answer), "bad-answer" (one that says
     nothing); detail: why, as half a sentence that may hold the server's own words.
@@ -51,7 +51,7 @@ class HealthError(Exception):
 # The server is untrusted: it may be slow, endless, elsewhere or no server at all. One deadline
 # holds for everything from the look-up of its name to the last byte. A look-up cannot be stopped,
 # so a thread does the work and is left behind: nothing waits for it when the process ends.
-def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> Answer:
+def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> HealthAnswer:
     """GET of a health URL; nothing that a server can do makes it raise. env: names proxies.
     seconds: for all of it.
     """
@@ -71,26 +71,26 @@ def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> A
         result = results.get(timeout=seconds)
         if isinstance(result, BaseException):
             raise result
-        return Answer(shown, result)
+        return HealthAnswer(shown, result)
     except HealthError as error:
-        return Answer(shown, {}, error.trouble, str(error))
+        return HealthAnswer(shown, {}, error.trouble, str(error))
     except queue.Empty:
-        return Answer(
+        return HealthAnswer(
             shown, {}, "unreachable", f"there was no complete answer within {seconds:g} seconds"
         )
     except (http.client.InvalidURL, ValueError):
-        return Answer(
+        return HealthAnswer(
             shown,
             {},
             "unreachable",
             "its host, or the proxy that the environment names, cannot be read",
         )
     except (http.client.IncompleteRead, ConnectionError):
-        return Answer(
+        return HealthAnswer(
             shown, {}, "unreachable", "it closed the connection before its answer was whole"
         )
     except http.client.HTTPException as error:
-        return Answer(
+        return HealthAnswer(
             shown,
             {},
             "unreachable",
@@ -99,7 +99,7 @@ def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> A
     except OSError as error:
         cause = error.reason if isinstance(error, URLError) else error
         why = getattr(cause, "strerror", None) or cause
-        return Answer(shown, {}, "unreachable", shorten(f"cannot connect to it: {why}", 200))
+        return HealthAnswer(shown, {}, "unreachable", shorten(f"cannot connect to it: {why}", 200))
 
 
 def parse_url(url: str) -> SplitResult:

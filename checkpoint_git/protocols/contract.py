@@ -22,7 +22,7 @@ from checkpoint_git.core.outcome import Block
 from checkpoint_git.core.schema import Schema
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.disk.read import read_own
-from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, Row
+from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, ProtocolRow
 
 if TYPE_CHECKING:
     from checkpoint_git.core.page import PageParts
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
             it.
             """
 
-        def summarize(self, question: "Question") -> "Summary":
+        def summarize(self, question: "StatusQuestion") -> "Summary":
             """What there is; at least the part for the question's reader."""
 
     class Exchange(Protocol):
@@ -90,7 +90,7 @@ def find_scattered_files(folder: str) -> list[str]:
 Reader = Literal["status", "prime", "report", "completion"]
 
 
-class Question(NamedTuple):
+class StatusQuestion(NamedTuple):
     """form: the --format; only what it shows is made. The others: asked of `status`; since as
     typed. height: lines of the screen that the answer should fit, 0 for any.
     """
@@ -136,7 +136,7 @@ def open_exchange() -> "Exchange":
     return cast("Exchange", load_part(PROTOCOLS[0], "exchange"))
 
 
-def read_summaries(question: Question) -> Iterator[Summary]:
+def read_summaries(question: StatusQuestion) -> Iterator[Summary]:
     # The first protocol is always asked, since that there are no checkpoints yet is worth saying
     # too, and it alone where the question is narrow. For completion all are asked: some names do
     # not depend on the project.
@@ -166,7 +166,7 @@ def find_project(cwd: str) -> Place:
         return planned
 
 
-def load_part(row: Row, name: str) -> ModuleType | None:
+def load_part(row: ProtocolRow, name: str) -> ModuleType | None:
     """Return the module that offers a part of the contract, None if a protocol has no such part."""
     module = row.parts.get(name, name)
     path = os.path.join(os.path.dirname(__file__), row.name, *module.split("."))

@@ -75,7 +75,7 @@ class Kind:
         return name.startswith(first) and at + len(last) <= len(name)
 
 
-class Row:
+class ProtocolRow:
     """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as
     info/exclude says it. verbs: verb -> (module in the package; what `checkpoint --help` says; its
     topic there). The last two are "" for a verb that is not listed. parts: part of the contract ->
@@ -100,7 +100,7 @@ class Row:
 
 
 PROTOCOLS = (
-    Row(
+    ProtocolRow(
         "skill",
         (Kind("skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), is_merged=True),),
         {
@@ -141,7 +141,7 @@ PROTOCOLS = (
         },
         parts={"checks": "drift.checks", "fixes": "drift.fixes"},
     ),
-    Row(
+    ProtocolRow(
         "workflow",
         (
             Kind("workflow-phase", "schema.json", "memory/state", ("phase.json",), is_merged=True),
@@ -155,7 +155,7 @@ PROTOCOLS = (
         ),
         {"workflow": ("verbs", "save and resume the phases and tasks of a workflow", "state")},
     ),
-    Row(
+    ProtocolRow(
         "pipeline",
         (
             Kind(
@@ -169,12 +169,12 @@ PROTOCOLS = (
         ),
         {"pipeline": ("verbs", "keep append-only records of a pipeline's phases", "state")},
     ),
-    Row(
+    ProtocolRow(
         "memory",
         (),
         {"memory": ("verbs", "keep an initiative's state in a memory server", "state")},
     ),
-    Row(
+    ProtocolRow(
         "restore",
         (),
         {

@@ -18,7 +18,7 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
 ROW = """\
-    Row(
+    ProtocolRow(
         "notes",
         (Kind("note", "schema.json", ".notes", ("", ".note.json"), noun="note", is_merged=True),),
         {"note": ("verb", "what was noted", "state")},

@@ -6,7 +6,7 @@ import pytest
 
 from checkpoint_git.cli import help_text
 from checkpoint_git.cli.app import main
-from checkpoint_git.cli.parser import Request, build_parser
+from checkpoint_git.cli.parser import CommandLine, build_parser
 from checkpoint_git.cli.verbs import MEANT_VERBS, VERBS, load_verb
 from tests.support.command import run_checkpoint
 from tests.support.rows import rows
@@ -98,7 +98,7 @@ def test_a_help_says_each_thing_once(
 
 
 def test_a_usage_names_what_must_be_given() -> None:
-    request = Request("checkpoint drop", "drop", [])
+    request = CommandLine("checkpoint drop", "drop", [])
     usage = build_parser(request, load_verb("drop"), ("text",)).format_usage()
     assert usage == "usage: checkpoint drop [OPTIONS] --why TEXT NAME [ACTION ...]\n"
 

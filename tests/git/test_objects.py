@@ -7,8 +7,8 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import (
     Blobs,
-    Entry,
     Header,
+    TreeEntry,
     blob_id,
     diff_index,
     diff_parents,
@@ -109,7 +109,7 @@ def test_trees_and_the_index_hold_paths_of_any_name(repo: GitRepo, top: str) -> 
     assert tree["link"].mode == "120000"
     assert not tree["link"].is_file
     assert read_tree(top, "HEAD", None, ["*"]).keys() == {"*"}
-    assert {entry.path: Entry(entry.mode, entry.blob) for entry in read_index(top)} == tree
+    assert {entry.path: TreeEntry(entry.mode, entry.blob) for entry in read_index(top)} == tree
     assert read_index(top, unmerged=True) == []
 
 

@@ -18,8 +18,8 @@ from checkpoint_git.git.history.steps import read_steps
 from checkpoint_git.git.merges.merges import read_commits
 from checkpoint_git.git.objects import (
     GITLINK,
-    Entry,
     IndexEntry,
+    TreeEntry,
     blob_id,
     diff_trees,
     find_commit,
@@ -48,7 +48,7 @@ class Known(NamedTuple):
     parents of each.
     """
 
-    tree: dict[str, Entry]
+    tree: dict[str, TreeEntry]
     contents: dict[str, bytes]
     staged: list[IndexEntry]
     refs: dict[str, str]
@@ -75,9 +75,9 @@ def read_ours(repo: GitRepo) -> Known:
 
 def read_with_gitpython(repo: GitRepo) -> Known:
     opened = git.Repo(repo.path)
-    tree, contents = dict[str, Entry](), dict[str, bytes]()
+    tree, contents = dict[str, TreeEntry](), dict[str, bytes]()
     for path, item in _walk(opened.head.commit.tree):
-        tree[path] = Entry(f"{item.mode:06o}", item.hexsha)
+        tree[path] = TreeEntry(f"{item.mode:06o}", item.hexsha)
         if isinstance(item, git.Blob):
             contents[item.hexsha] = item.data_stream.read()
 
@@ -104,7 +104,7 @@ def read_with_git(repo: GitRepo) -> Known:
     """Read with archive, diff-index, show-ref and rev-list, which our reader does not use."""
     algorithm = repo.git("rev-parse", "--show-object-format")
     index = [entry for entry in _read_diff_index(repo) if entry.mode.strip("0")]
-    tree = {entry.path: Entry(entry.mode, entry.blob) for entry in index}
+    tree = {entry.path: TreeEntry(entry.mode, entry.blob) for entry in index}
     contents = {}
     with tarfile.open(fileobj=io.BytesIO(repo.run("git", "archive", "HEAD").stdout)) as archive:
         for member in archive:
@@ -236,12 +236,12 @@ def test_changes_and_history(filled: GitRepo) -> None:
             theirs = {}
             for diff in parent.diff(commit, no_renames=True):
                 before = (
-                    Entry(f"{diff.a_mode:06o}", str(diff.a_blob and diff.a_blob.hexsha))
+                    TreeEntry(f"{diff.a_mode:06o}", str(diff.a_blob and diff.a_blob.hexsha))
                     if diff.a_mode
                     else None
                 )
                 after = (
-                    Entry(f"{diff.b_mode:06o}", str(diff.b_blob and diff.b_blob.hexsha))
+                    TreeEntry(f"{diff.b_mode:06o}", str(diff.b_blob and diff.b_blob.hexsha))
                     if diff.b_mode
                     else None
                 )

@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import private_objects
-from checkpoint_git.git.objects import Entry, find_missing, read_bounded, read_tree
+from checkpoint_git.git.objects import TreeEntry, find_missing, read_bounded, read_tree
 from checkpoint_git.git.run import GitResult
 from tests.support.repos import GitRepo
 
@@ -26,7 +26,7 @@ NAMES = [
 def keep(repo: GitRepo, contents: list[bytes]) -> str:
     """A commit of these contents under the names above."""
     blobs = private_objects.write_contents(str(repo.path), contents, os.environ)
-    files = {name: Entry("100644", blob) for name, blob in zip(NAMES, blobs, strict=False)}
+    files = {name: TreeEntry("100644", blob) for name, blob in zip(NAMES, blobs, strict=False)}
     return private_objects.write_commit(str(repo.path), files, "m\n", [], os.environ)
 
 

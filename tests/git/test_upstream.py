@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.run import offline_env
 from checkpoint_git.git.upstream import (
-    Settings,
+    PullSettings,
     Tracking,
     is_in_the_way,
     read_diverged_files,
@@ -208,7 +208,7 @@ def test_how_a_pull_goes_is_configured(
 
 def test_an_untracked_file_is_in_the_way_of_a_new_one(repo: GitRepo) -> None:
     nothing = Tracking("main", "", "origin/main", "", True, 0, 1, frozenset())
-    plain = Settings(False, Choices(), rebases=False, stashes=False)
+    plain = PullSettings(False, Choices(), rebases=False, stashes=False)
     top = str(repo.path)
     assert not is_in_the_way(top, PATH, nothing, plain, is_new=True)
     repo.write(PATH, "untracked\n")

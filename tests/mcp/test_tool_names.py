@@ -12,7 +12,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import Hint, advise, chain, command, join_hints
 from checkpoint_git.mcp.calls import World
-from checkpoint_git.mcp.session import Agent
+from checkpoint_git.mcp.session import McpSession
 from checkpoint_git.mcp.tool_names import name_tools, write_calls
 from checkpoint_git.mcp.tools import TOOLS, choose_tools
 from tests.scenarios.test_hints import HINTS, WORDS, name, write
@@ -86,7 +86,7 @@ def test_a_wrong_call_is_told_the_arguments_and_no_usage_of_a_command(
     tool: str, asked: dict[str, Any], takes: str, repo: GitRepo
 ) -> None:
     with pytest.raises(CheckpointError) as raised:
-        Agent(World(str(repo.path), ""), ALL)._run_named(ALL[tool], asked)
+        McpSession(World(str(repo.path), ""), ALL)._run_named(ALL[tool], asked)
     assert str(raised.value.hint).startswith(takes)
 
 
@@ -108,7 +108,9 @@ def test_the_document_of_a_pipeline_names_its_tool(repo: GitRepo) -> None:
         "run_id": "a1b2c3d4",
         "skip_to": "local_review",
     }
-    document = Agent(World(str(repo.path), ""), ALL)._run_named(ALL["pipeline"], asked).document
+    document = (
+        McpSession(World(str(repo.path), ""), ALL)._run_named(ALL["pipeline"], asked).document
+    )
     call = {**asked, "skip_to": document["run_from"]}
     tail = f"pipeline {json.dumps(call)} restores the finished phases"
     lead, _, shown = document["hint"].partition("; ")

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from checkpoint_git.cli.effects import EFFECTS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import encode_hint
-from checkpoint_git.mcp.calls import Reply, World
+from checkpoint_git.mcp.calls import VerbReply, World
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools
 from tests.support.command import run_here
 from tests.support.rows import rows
@@ -18,7 +18,7 @@ from tests.support.samples import checkpoint_text
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def run(tool: str, project: Path, owner: str = "", **asked: Any) -> Reply:
+def run(tool: str, project: Path, owner: str = "", **asked: Any) -> VerbReply:
     """A call in this process."""
     return BY_NAME[tool].run(asked, World(str(project), owner))
 

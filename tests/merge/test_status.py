@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from checkpoint_git.merge.conflicts import (
-    Answer,
     Conflict,
     Decision,
+    NextAnswer,
     decide,
     decide_each,
     find_choices,
@@ -61,7 +61,7 @@ def find_wrong(base: State, ours: State, theirs: State) -> Iterator[str]:
     merged = merge_texts(*versions, SCHEMA)
     places = [conflict.where for conflict in merged.conflicts]
     for sides in itertools.product((0, 1, 2), repeat=len(places)):
-        for answer in (Answer("next"), Answer(None)):
+        for answer in (NextAnswer("next"), NextAnswer(None)):
             decided = decide_each(merged, choose(dict(zip(places, sides, strict=True)), answer), 7)
             if answer.item is None and not any(conflict.question for conflict in decided.conflicts):
                 continue  # nothing was asked, so the other answer has shown it
@@ -78,7 +78,7 @@ def find_wrong(base: State, ours: State, theirs: State) -> Iterator[str]:
                 yield f"{base} {ours} {theirs}: {kept & finished} came back"
 
 
-def choose(sides: dict[str, int], answer: Answer) -> Callable[[Conflict], Decision]:
+def choose(sides: dict[str, int], answer: NextAnswer) -> Callable[[Conflict], Decision]:
     def decide(conflict: Conflict) -> Decision:
         return answer if conflict.question else sides.get(conflict.where, OURS)
 
@@ -114,9 +114,9 @@ def test_what_two_sessions_finish_stays_finished_and_only_what_is_next_is_asked(
         assert json.loads(keep_side(merged.text, side))["next_actions"] == []
     assert 'what is next: checkpoint resolve --next "..." or --complete)' in merged.text
 
-    answered = decide(merged, {"/next_actions": Answer("C")})
+    answered = decide(merged, {"/next_actions": NextAnswer("C")})
     assert json.loads(answered.text) == json.loads(text(("in_progress", ["C"])))
-    finished = decide(merged, {"/next_actions": Answer(None)})
+    finished = decide(merged, {"/next_actions": NextAnswer(None)})
     assert json.loads(finished.text) == json.loads(text(("complete", [])))
 
     # no side is an answer, whoever takes it

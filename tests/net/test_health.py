@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.net.health import (
     MAX_BODY,
-    Answer,
+    HealthAnswer,
     HealthError,
     find_proxies,
     parse_url,
@@ -32,14 +32,16 @@ GOOD = reply(b'{"version": "1.2.0", "ok": true}')
 START = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
-def ask(server: Server, handler: Handler, path: str = "/api/health", seconds: float = 5) -> Answer:
+def ask(
+    server: Server, handler: Handler, path: str = "/api/health", seconds: float = 5
+) -> HealthAnswer:
     server.paths[path] = handler
     return read_health(server.url, {}, seconds)
 
 
 def test_an_object_comes_back_as_a_value(server: Server) -> None:
     answer = ask(server, GOOD)
-    assert answer == Answer(f"{server.url}/api/health", {"version": "1.2.0", "ok": True})
+    assert answer == HealthAnswer(f"{server.url}/api/health", {"version": "1.2.0", "ok": True})
     assert server.requests[0].startswith(b"GET /api/health HTTP/1.1\r\n")
 
 

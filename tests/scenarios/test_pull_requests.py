@@ -19,7 +19,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.tools.merges.premerge import Premerge, premerge
 from checkpoint_git.tools.merges.premerge_report import describe_premerge
-from checkpoint_git.tools.merges.pull_request import Request
+from checkpoint_git.tools.merges.pull_request import PullRequest
 from tests.scenarios.driven import PATH
 from tests.support.beside import merge_plainly
 from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
@@ -328,9 +328,9 @@ def _add_shapes(stream: Stream) -> None:
     commit("stranger", [], decided("another beginning"))
 
 
-def request(forge: GitRepo, base: str, head: str) -> Request:
+def request(forge: GitRepo, base: str, head: str) -> PullRequest:
     ids = [forge.git("rev-parse", name) for name in (base, head)]
-    return Request(
+    return PullRequest(
         str(forge.path),
         "origin",
         "main",
@@ -343,7 +343,7 @@ def request(forge: GitRepo, base: str, head: str) -> Request:
     )
 
 
-def run(forge: GitRepo, base: str, head: str) -> tuple[Request, Premerge]:
+def run(forge: GitRepo, base: str, head: str) -> tuple[PullRequest, Premerge]:
     asked = request(forge, base, head)
     return asked, premerge(asked, seconds(NOON), dict(os.environ))
 
@@ -410,7 +410,7 @@ def test_a_pull_request_is_merged_or_explained(forge: GitRepo, name: str) -> Non
         check_merge(forge, asked, done)
 
 
-def check_merge(forge: GitRepo, asked: Request, done: Premerge) -> None:
+def check_merge(forge: GitRepo, asked: PullRequest, done: Premerge) -> None:
     """Everything that either side wrote is in the merge, all that it took away is gone, and the
     button works.
     """
@@ -441,7 +441,7 @@ def list_written(forge: GitRepo, base: str, side: str) -> list[str]:
     return [path for path in os.fsdecode(done.stdout).split("\0") if path]
 
 
-def is_moved(forge: GitRepo, base: str, asked: Request, path: str) -> bool:
+def is_moved(forge: GitRepo, base: str, asked: PullRequest, path: str) -> bool:
     """Whether one of the sides gave a file another name."""
     said = [
         forge.git("diff", "-M", "--name-status", "--diff-filter=R", base, side)

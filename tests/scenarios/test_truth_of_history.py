@@ -15,7 +15,7 @@ from checkpoint_git.core.clock import DAY, read_instant, write_instant
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.mcp.calls import World
 from checkpoint_git.mcp.tools import TOOLS
-from checkpoint_git.protocols.contract import Question
+from checkpoint_git.protocols.contract import StatusQuestion
 from checkpoint_git.protocols.skill.brief.session_brief import summarize_for_session
 from checkpoint_git.protocols.skill.verbs import next as next_verb
 from checkpoint_git.protocols.skill.verbs import resume, show
@@ -297,7 +297,7 @@ def test_resume_and_prime_agree_with_the_doctor_on_listed_files(repo: GitRepo, r
     now = on(22)
     ran = run_verb(resume, "build", cwd=repo.path, now=now)
     told = [one.message for one in ran.outcome.findings if one.code == "drift/file-missing"]
-    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(now), {}, "prime"))
+    summary = summarize_for_session(StatusQuestion(find_place(str(repo.path)), seconds(now), {}, "prime"))
     gone = [line for line in summary.lines if line.startswith("  src/")]
     assert (len(told), len(gone)) == (bool(row.finds), bool(row.finds))
     assert row.finds in "".join(told)
@@ -325,7 +325,7 @@ def test_every_view_shows_the_facts_below_an_action_and_what_it_skips(repo: GitR
     (reference,) = action["references"]
     assert (reference["reference"], reference["state"], reference["at"]) == ("#12", "merged", on(10))
     assert reference.keys() == {"reference", "state", "at", "commit", "rule"}
-    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
+    summary = summarize_for_session(StatusQuestion(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
     assert summary.lines[summary.lines.index(f"Next: {live[:-1]}") + 1].strip().startswith(FACT)
     assert any(line.startswith(f"  build: Tell Ada; {FACT}") for line in summary.lines)
     assert f"next_actions.0: {FACT}" in run_verb(show, "build", cwd=repo.path, now=on(21)).stderr
@@ -340,7 +340,7 @@ def test_a_ticket_is_live_in_every_view_whatever_its_commits_say(repo: GitRepo) 
         text = run_verb(verb, *words, cwd=repo.path, now=on(21), env={}).text
         at = text.index("Finish ABC-12\n") + len("Finish ABC-12\n")
         assert text[at:].lstrip().startswith(fact), (verb, words)
-    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
+    summary = summarize_for_session(StatusQuestion(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
     assert summary.lines[summary.lines.index("Next: Finish ABC-12") + 1].strip().startswith(fact)
     assert "no next action" in run_verb(status, "--merged", cwd=repo.path, now=on(21), env={}).text
 
@@ -402,7 +402,7 @@ def test_a_listed_file_is_missing_only_where_it_is(repo: GitRepo, story: str) ->
     _, _, found = look(repo.path)
     ran = run_verb(resume, "build", cwd=repo.path, now=on(22))
     told = [one for one in ran.outcome.findings if one.code == "drift/file-missing"]
-    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(on(22)), {}, "prime"))
+    summary = summarize_for_session(StatusQuestion(find_place(str(repo.path)), seconds(on(22)), {}, "prime"))
     gone = [line for line in summary.lines if line.startswith("  src/")]
     assert (len(found), len(told), len(gone)) == (bool(finds),) * 3, found
     assert finds in "".join(found)
@@ -417,7 +417,7 @@ def test_every_view_tells_of_a_blocker_that_what_it_proposes_is_merged(repo: Git
         assert f"blocker b1: {note}" in ran.text
         (blocker,) = (ran.outcome.data.get("skills") or [ran.outcome.data])[0]["blockers"]
         assert [one["state"] for one in blocker["references"]] == ["merged"]
-    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
+    summary = summarize_for_session(StatusQuestion(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
     assert any(note in line for line in [*summary.lines, *summary.details])
     run_verb(report, "-o", str(tmp_path / "page.html"), "--no-doctor", cwd=repo.path, now=on(21))
     assert (tmp_path / "page.html").read_text().count(FACT) == 1

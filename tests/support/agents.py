@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from checkpoint_git.mcp.calls import World
 from checkpoint_git.mcp.server import make_server
-from checkpoint_git.mcp.session import Agent
+from checkpoint_git.mcp.session import McpSession
 from checkpoint_git.mcp.tools import choose_tools
 from tests.support.command import BIN
 
@@ -67,7 +67,9 @@ async def open_client_here(
     **callbacks: Any,
 ) -> AsyncIterator[Client]:
     """The same client of a server in this process, without pipes."""
-    agent = Agent(World(str(project), owner), choose_tools(read_only=read_only, minimal=minimal))
+    agent = McpSession(
+        World(str(project), owner), choose_tools(read_only=read_only, minimal=minimal)
+    )
     async with Client(make_server(agent), mode=mode, **callbacks) as client:
         yield client
 

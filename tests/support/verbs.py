@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from checkpoint_git.cli.parser import Request, parse
+from checkpoint_git.cli.parser import CommandLine, parse
 from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Table
@@ -66,7 +66,7 @@ def run_verb(
         args = argparse.Namespace(skill=words[0], words=list(words[1:]))
     else:
         name = next(name for name, row in VERBS.items() if row.module == verb.__name__)
-        args = parse(Request(f"checkpoint {name}", name, list(words)), verb, ("text", "json"))
+        args = parse(CommandLine(f"checkpoint {name}", name, list(words)), verb, ("text", "json"))
         del args.format  # a caller in Python has none
     stderr = io.StringIO()
     invocation = Invocation(

@@ -15,7 +15,7 @@ class Candidate(NamedTuple):
     text: str = ""
 
 
-class Wanted(NamedTuple):
+class WordToComplete(NamedTuple):
     """What the last word of a line may be. given: words known from the parser alone. kind: what
     else may be there, named as the parser's metavar does, or "". prefix: what the last word already
     holds that no candidate repeats, such as `--rev=`. typed: the rest of it. words: the positional
@@ -47,7 +47,9 @@ def shorten_help(text: str | None) -> str:
     return shorten(" ".join((text or "").partition("\n")[0].split()), _LONGEST_TEXT)
 
 
-def find_wanted(parser: argparse.ArgumentParser, words: Sequence[str], typed: str) -> Wanted:
+def find_wanted(
+    parser: argparse.ArgumentParser, words: Sequence[str], typed: str
+) -> WordToComplete:
     # argparse has no public way to ask for its actions
     options = {name: action for action in parser._actions for name in action.option_strings}
     positionals = [action for action in parser._actions if not action.option_strings]
@@ -58,12 +60,12 @@ def find_wanted(parser: argparse.ArgumentParser, words: Sequence[str], typed: st
     if not ended and equals and name in options and options[name].nargs != 0:
         return _want_value(options[name], f"{name}=", rest, plain)
     if not ended and typed.startswith("-"):
-        return Wanted(list(_name_options(options, words)), "", "", typed, plain)
+        return WordToComplete(list(_name_options(options, words)), "", "", typed, plain)
     if len(plain) < len(positionals):
         return _want_value(positionals[len(plain)], "", typed, plain)
     if positionals and positionals[-1].nargs in ("*", "+"):
         return _want_value(positionals[-1], "", typed, plain)
-    return Wanted([], "", "", typed, plain)
+    return WordToComplete([], "", "", typed, plain)
 
 
 def _read_words(
@@ -97,7 +99,9 @@ def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> 
             yield Candidate(name, shorten_help(action.help))
 
 
-def _want_value(action: argparse.Action, prefix: str, typed: str, plain: list[str]) -> Wanted:
+def _want_value(
+    action: argparse.Action, prefix: str, typed: str, plain: list[str]
+) -> WordToComplete:
     choices = [Candidate(str(choice)) for choice in action.choices or ()]
     kind = action.metavar if isinstance(action.metavar, str) and not choices else ""
-    return Wanted(choices, kind, prefix, typed, plain)
+    return WordToComplete(choices, kind, prefix, typed, plain)

@@ -12,13 +12,13 @@ from contextlib import suppress
 from checkpoint_git.cli import render
 from checkpoint_git.cli.completion.candidates import (
     Candidate,
-    Wanted,
+    WordToComplete,
     find_wanted,
     keep_fitting,
     shorten_help,
 )
 from checkpoint_git.cli.parser import (
-    Request,
+    CommandLine,
     build_parser,
     find_cwd,
     find_nested,
@@ -30,7 +30,7 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_or_plan_place
 from checkpoint_git.git.run import run_git
-from checkpoint_git.protocols.contract import Question, read_summaries
+from checkpoint_git.protocols.contract import StatusQuestion, read_summaries
 
 HELP = """\
 print completions of a command line; called by the scripts of `checkpoint completion`
@@ -123,7 +123,7 @@ def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Complet
 
     formats = list_formats(verb, module, tuple(render.FORMATS))
     wanted = find_wanted(
-        build_parser(Request(f"checkpoint {verb}", verb, words), module, formats), words, typed
+        build_parser(CommandLine(f"checkpoint {verb}", verb, words), module, formats), words, typed
     )
     nested = [
         Candidate(name.split()[1])
@@ -141,7 +141,7 @@ _MOST_REFS = 500
 
 
 # Each is read when a shell asks for it. Whatever goes wrong, the answer is shorter, never an error.
-def read_values(verb: str, wanted: Wanted, cwd: str) -> list[Candidate]:
+def read_values(verb: str, wanted: WordToComplete, cwd: str) -> list[Candidate]:
     if not wanted.kind or not os.path.isdir(cwd):
         return []
     # a prompt is no place for errors: the command itself will report them
@@ -151,14 +151,16 @@ def read_values(verb: str, wanted: Wanted, cwd: str) -> list[Candidate]:
     return []
 
 
-def _read_names(verb: str, wanted: Wanted, cwd: str) -> Iterator[Candidate]:
+def _read_names(verb: str, wanted: WordToComplete, cwd: str) -> Iterator[Candidate]:
     """What the protocols name under "VERB KIND WORD WORD", of which the longest beginning counts,
     or under the kind.
     """
     place = find_or_plan_place(cwd)
     words = [verb, wanted.kind, *wanted.words]
     keys = [*(" ".join(words[:end]) for end in range(len(words), 1, -1)), wanted.kind]
-    for summary in read_summaries(Question(place, int(time.time()), os.environ, "completion")):
+    for summary in read_summaries(
+        StatusQuestion(place, int(time.time()), os.environ, "completion")
+    ):
         found = next((key for key in keys if key in summary.names), None)
         if found is not None:
             return (Candidate(name) for name in summary.names[found])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from checkpoint_git.core.references import MAX_TEXT, find_mentions, find_references
 
 
-class Commit(NamedTuple):
+class CommitMessage(NamedTuple):
     id: str  # its full hash
     parents: tuple[str, ...]
     subject: str
@@ -112,7 +112,7 @@ _NEAR = 60  # characters around a reference in which words decide about it
 
 # A claim is what a tool or the user writes when work lands: a merge commit's subject, the number
 # that a squash merge appends, a closing keyword. A message that only mentions a number names it.
-def find_claims(commit: Commit) -> Claims:
+def find_claims(commit: CommitMessage) -> Claims:
     """Return what a commit's message says of each reference in it."""
     subject, body = commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT]
     if body and re.search(_BOT, body):
@@ -154,7 +154,7 @@ def is_pull_request(reference: str) -> bool:
     return "#" in reference or "!" in reference
 
 
-def _find_undone(commit: Commit) -> tuple[str, ...]:
+def _find_undone(commit: CommitMessage) -> tuple[str, ...]:
     ids = list[str]()
     for text in (commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT]):
         if "evert" in text:
@@ -193,7 +193,7 @@ def _is_unfinished(subject: str) -> bool:
     )
 
 
-def _find_merged(commit: Commit) -> dict[str, str]:
+def _find_merged(commit: CommitMessage) -> dict[str, str]:
     merged = dict[str, str]()
     for match in re.finditer(_TRAILERS, commit.body):
         merged.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
@@ -218,7 +218,7 @@ def _find_merged(commit: Commit) -> dict[str, str]:
     return merged
 
 
-def _find_merged_number(commit: Commit) -> list[str]:
+def _find_merged_number(commit: CommitMessage) -> list[str]:
     """Read GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto
     merge of #12 - ...".
     """
@@ -241,13 +241,13 @@ def _listed_first(text: str) -> list[str]:
     return listed
 
 
-def _find_merged_in(commit: Commit) -> list[str]:
+def _find_merged_in(commit: CommitMessage) -> list[str]:
     """Read Bitbucket's "Merged in feature/search (pull request #12)"."""
     match = re.match(_MERGED_IN, commit.subject)
     return [f"#{int(match['number'])}"] if match else []
 
 
-def _find_numbered_title(commit: Commit) -> list[str]:
+def _find_numbered_title(commit: CommitMessage) -> list[str]:
     """Read Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
     match = re.match(_NUMBERED_TITLE, commit.subject)
     return (
@@ -257,14 +257,14 @@ def _find_numbered_title(commit: Commit) -> list[str]:
     )
 
 
-def _find_merged_branch(commit: Commit) -> list[str]:
+def _find_merged_branch(commit: CommitMessage) -> list[str]:
     """Read the number of a merged branch such as pr/12, and Gitea's "Merge pull request 'search'
     (#12) from ...".
     """
     return _find_branch_names(commit) if len(commit.parents) > 1 else []
 
 
-def _find_branch_names(commit: Commit) -> list[str]:
+def _find_branch_names(commit: CommitMessage) -> list[str]:
     """Read what the merged branch is called after. What it was merged into is not merged."""
     match = re.match(_MERGE_OF_BRANCH, commit.subject) or re.match(_MERGED_IN, commit.subject)
     if match is None:
@@ -279,7 +279,7 @@ def _find_branch_names(commit: Commit) -> list[str]:
     return [*tickets, *numbers, *find_references(source)]
 
 
-def _find_in_own_words(commit: Commit) -> list[str]:
+def _find_in_own_words(commit: CommitMessage) -> list[str]:
     """Read a merge commit with words of its own, such as "Land the search, #12", unless it is only
     a part.
     """

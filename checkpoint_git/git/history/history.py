@@ -40,7 +40,7 @@ def read_commit_at(work_tree: str, instant: int) -> str:
     return run(words, work_tree).out.decode().strip()
 
 
-class Change(NamedTuple):
+class CommitPaths(NamedTuple):
     id: str
     when: int  # seconds since 1970
     subject: str
@@ -50,7 +50,7 @@ class Change(NamedTuple):
 _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d*) (?P<subject>.*)"
 
 
-def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
+def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[CommitPaths]:
     """HEAD's own line since an instant, newest first; a merge is one step with all it brought in.
     paths: relative to the work tree; only steps that touch one of them are kept, and of those only
     these paths.
@@ -71,8 +71,8 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
         f"--since=@{max(since, 0)} +0000",
         "--format=%x01%H %ct %s",
     ]
-    changes: list[Change] = []
-    head, touched = Change("", 0, "", frozenset()), set[str]()
+    changes: list[CommitPaths] = []
+    head, touched = CommitPaths("", 0, "", frozenset()), set[str]()
     for block in read_blocks(work_tree, words):
         for record in block.split(b"\0"):
             step = re.fullmatch(_STEP, record)
@@ -80,7 +80,7 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
                 changes += [head._replace(paths=frozenset(touched))] if touched else []
                 subject = step["subject"].decode("utf-8", "replace")[:_MAX_SUBJECT]
                 head, touched = (
-                    Change(step["id"].decode(), int(step["when"] or 0), subject, frozenset()),
+                    CommitPaths(step["id"].decode(), int(step["when"] or 0), subject, frozenset()),
                     set(),
                 )
             elif (name := os.fsdecode(record.removeprefix(b"\n"))) in paths:

@@ -14,7 +14,7 @@ from checkpoint_git.git.history.claims import (
     REVERT_RULE,
     TRAILER_RULE,
     Claims,
-    Commit,
+    CommitMessage,
     find_claims,
 )
 from checkpoint_git.git.history.lost import find_lost
@@ -142,7 +142,7 @@ def find_sightings(
 
 
 def _look(
-    commit: Commit, claims: Claims, mark: int, reverts: "_Reverts", wanted: frozenset[str]
+    commit: CommitMessage, claims: Claims, mark: int, reverts: "_Reverts", wanted: frozenset[str]
 ) -> Iterable[tuple[str, Sighting]]:
     """Yield what one commit does to the references that are asked for."""
     is_in_head = bool(mark & _HEAD)
@@ -168,11 +168,11 @@ class _Reverts:
 
     def __init__(self) -> None:
         self._next = _FIRST_REVERT
-        self._by_reference = dict[str, list[tuple[int, Commit]]]()
+        self._by_reference = dict[str, list[tuple[int, CommitMessage]]]()
         # the key: the first digits of what is reverted
-        self._by_id = dict[str, list[tuple[int, str, Commit]]]()
+        self._by_id = dict[str, list[tuple[int, str, CommitMessage]]]()
 
-    def add(self, commit: Commit, claims: Claims, mark: int) -> int:
+    def add(self, commit: CommitMessage, claims: Claims, mark: int) -> int:
         """Return the bit that marks what the commit reverts, 0 if it reverts nothing or is itself
         reverted.
         """
@@ -186,14 +186,14 @@ class _Reverts:
             self._by_id.setdefault(name[:7], []).append((bit, name, commit))
         return bit
 
-    def find_undoer(self, commit: str, mark: int) -> Commit | None:
+    def find_undoer(self, commit: str, mark: int) -> CommitMessage | None:
         """Return the commit that reverts one by its id, which must be in its history."""
         for bit, name, revert in self._by_id.get(commit[:7], ()):
             if mark & bit and commit.startswith(name):
                 return revert
         return None
 
-    def find_revert(self, reference: str, mark: int) -> Commit | None:
+    def find_revert(self, reference: str, mark: int) -> CommitMessage | None:
         """Return the commit that reverts a pull request by its number."""
         for bit, revert in self._by_reference.get(reference, ()):
             if mark & bit:
@@ -201,9 +201,9 @@ class _Reverts:
         return None
 
 
-def _read_commit(record: Record) -> Commit:
+def _read_commit(record: Record) -> CommitMessage:
     subject, _, body = record.message.decode("utf-8", "replace").partition("\n")
-    return Commit(record.id, record.parents, subject[:_MAX_SUBJECT], body, record.when)
+    return CommitMessage(record.id, record.parents, subject[:_MAX_SUBJECT], body, record.when)
 
 
 def _unqualify(claims: Claims, own: frozenset[str]) -> Claims:

@@ -34,7 +34,7 @@ class Touch(NamedTuple):
     came_from: str = ""  # the path before a rename
 
 
-class Step(NamedTuple):
+class HistoryStep(NamedTuple):
     commit: Commit
     touches: list[Touch]
 
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 # on to a file's older name.
 def read_steps(
     work_tree: str, specs: Sequence[str], since: int | None = None, most: int | None = None
-) -> Iterator[Step]:
+) -> Iterator[HistoryStep]:
     """Newest first. since: seconds since 1970. most: steps."""
     words = [*PLAIN_LOG, "--raw", "--root", "--no-abbrev", "-c", "-M"]
     words += ["--no-ext-diff", "--no-textconv", "--no-relative"]
@@ -64,7 +64,7 @@ def read_life_steps(
     kin: str,
     more: Callable[[Sequence[str]], Sequence[str]],
     since: int | None = None,
-) -> Iterator[Step]:
+) -> Iterator[HistoryStep]:
     """The steps of one file through its renames, newest first. kin: the pathspec of what it may
     have been called. more: the pathspecs of what belongs to the file under each of its names. A
     file that has had other names is read to its end before the first step under those.
@@ -92,7 +92,7 @@ def read_life_steps(
 
 
 def _read_origins(
-    work_tree: str, step: Step, paths: Sequence[str], asked: set[tuple[str, str]], kin: str
+    work_tree: str, step: HistoryStep, paths: Sequence[str], asked: set[tuple[str, str]], kin: str
 ) -> Iterator[str]:
     for touch in step.touches:
         if touch.path not in paths or touch.came_from or not touch.after:
@@ -108,7 +108,7 @@ def _read_origins(
             yield from (origin for origin in origins if origin not in paths)
 
 
-def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
+def _keep_own(steps: list[HistoryStep], paths: Sequence[str]) -> list[HistoryStep]:
     # Without what happened to an older name after another file had taken it
     for path in paths[1:]:
         left = next(
@@ -127,7 +127,7 @@ def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
         ]
         until = max((at + 1 for at, one in new if not any(one.before)), default=0)
         early = (
-            Step(commit, [one for one in touches if one.path != path])
+            HistoryStep(commit, [one for one in touches if one.path != path])
             for commit, touches in steps[:until]
         )
         steps = [*(step for step in early if step.touches), *steps[until:]]
@@ -145,8 +145,8 @@ def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _parse(fields: Iterator[bytes]) -> Iterator[Step]:
-    step: Step | None = None
+def _parse(fields: Iterator[bytes]) -> Iterator[HistoryStep]:
+    step: HistoryStep | None = None
     for field in fields:
         header = _HEADER.fullmatch(field)
         if header:
@@ -165,7 +165,7 @@ def _parse(fields: Iterator[bytes]) -> Iterator[Step]:
                 author[:_MAX_NAME],
                 subject[:_MAX_SUBJECT],
             )
-            step = Step(commit, [])
+            step = HistoryStep(commit, [])
         elif step and (facts := field.removeprefix(b"\n")).startswith(b":"):
             change = parse_change(facts, fields)
             before = tuple(one.blob if one else "" for one in change.before)

@@ -16,10 +16,10 @@ _DEEPEST = 8  # how far merge bases of merge bases are followed
 _FIRST, _SECOND, _OLD = 1, 2, 4
 
 
-class Base(NamedTuple):
+class MergeBase(NamedTuple):
     id: str
     # the bases between this one and those before it, of which git makes a virtual one
-    below: tuple["Base", ...]
+    below: tuple["MergeBase", ...]
 
 
 class Graph(NamedTuple):
@@ -49,32 +49,32 @@ def is_ancestor(cwd: str, commit: str, of: str, env: Env = None) -> bool:
     )
 
 
-def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
+def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[MergeBase, ...]:
     return _add_below(cwd, read_base_ids(cwd, parents, env, octopus=len(parents) > 2), 0, env)
 
 
-def _add_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[Base, ...]:
+def _add_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[MergeBase, ...]:
     # git merges the bases one after the other: each with the merge of those before it
     bases = []
     for number, one in enumerate(ids):
         below = read_base_ids(cwd, [one, *ids[:number]], env) if number and depth < _DEEPEST else []
-        bases.append(Base(one, _add_below(cwd, below, depth + 1, env)))
+        bases.append(MergeBase(one, _add_below(cwd, below, depth + 1, env)))
     return tuple(bases)
 
 
-def list_ids(bases: Iterable[Base]) -> list[str]:
+def list_ids(bases: Iterable[MergeBase]) -> list[str]:
     return [one for base in bases for one in (base.id, *list_ids(base.below))]
 
 
 def read_all_bases(
     cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None
-) -> list[tuple[Base, ...]]:
+) -> list[tuple[MergeBase, ...]]:
     """The merge bases of each merge's parents; where they are several, or more than two parents,
     git is asked again.
     """
     found = read_bases_of_all(cwd, sides, env)
     return [
-        (Base(ids[0], ()),)
+        (MergeBase(ids[0], ()),)
         if len(ids) == 1 and len(parents) == 2
         else read_bases(cwd, parents, env)
         for parents, ids in zip(sides, found, strict=True)

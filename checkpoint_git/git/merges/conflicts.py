@@ -29,7 +29,7 @@ _MOST_MERGES = 8  # looked at for where markers came from
 _STAGE_OF_SIDE = (2, 1, 3)  # ours, base, theirs
 
 
-class Version(NamedTuple):
+class FileVersion(NamedTuple):
     mode: str  # "100644"
     blob: str
     data: bytes  # empty for a submodule
@@ -45,7 +45,7 @@ Stages = tuple[tuple[str, str, int], ...]  # (mode, blob, stage) in the index's 
 class Unmerged(NamedTuple):
     path: str  # relative to the work tree, "/"
     # ours, base, theirs; None if it has none
-    sides: tuple[Version | None, Version | None, Version | None]
+    sides: tuple[FileVersion | None, FileVersion | None, FileVersion | None]
     stages: Stages
 
 
@@ -103,7 +103,7 @@ def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerge
     files = []
     for path, each in stages.items():
         versions = {
-            stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in each
+            stage: FileVersion(mode, blob, contents.get(blob, b"")) for mode, blob, stage in each
         }
         ours, base, theirs = (versions.get(stage) for stage in _STAGE_OF_SIDE)
         files.append(Unmerged(path, (ours, base, theirs), each))
@@ -150,7 +150,7 @@ def read_past_conflicts(work_tree: str, path: str) -> Iterator[Unmerged]:
 def make_unmerged(path: str, contents: Sequence[bytes | None]) -> Unmerged:
     """A file of which the index has no stages. contents: ours, base, theirs."""
     ours, base, theirs = (
-        None if data is None else Version(FILE_MODES[0], "", data) for data in contents
+        None if data is None else FileVersion(FILE_MODES[0], "", data) for data in contents
     )
     return Unmerged(path, (ours, base, theirs), ())
 

@@ -12,8 +12,8 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git import objects
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.history.log import read_boundary
-from checkpoint_git.git.merges.bases import Base, list_ids, read_all_bases
-from checkpoint_git.git.objects import Change, Entry
+from checkpoint_git.git.merges.bases import MergeBase, list_ids, read_all_bases
+from checkpoint_git.git.objects import Change, TreeEntry
 from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged, protocol_of
@@ -25,7 +25,7 @@ DAYS = 30
 _MOST_VERSIONS = 20  # of a file after a merge are looked at
 
 
-class Commit(NamedTuple):
+class MergeCommit(NamedTuple):
     id: str
     tree: str
     parents: tuple[str, ...]  # as it was made, also where this clone was cut off before them
@@ -58,7 +58,7 @@ class Touched(NamedTuple):
     bases: list[str]  # the ids of the merge bases
 
 
-def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
+def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[MergeCommit]:
     commits = []
     for commit, data in zip(ids, objects.read_beginnings(cwd, ids, env), strict=True):
         header, _, message = data.partition(b"\n\n")
@@ -66,7 +66,7 @@ def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
         tree = next(value.decode() for name, _, value in fields if name == b"tree")
         parents = tuple(value.decode() for name, _, value in fields if name == b"parent")
         subject = message.lstrip(b"\n").partition(b"\n")[0].decode("utf-8", "replace")
-        commits.append(Commit(commit, tree, parents, subject))
+        commits.append(MergeCommit(commit, tree, parents, subject))
     return commits
 
 
@@ -77,7 +77,7 @@ def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
     return run_git([*words, "HEAD", "--"], cwd, env=env, check=False).out.decode().split()
 
 
-def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
+def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[MergeCommit]:
     """Return the merges among whose parents and result a checkpoint differs, or that lack a parent
     here.
     """
@@ -103,7 +103,7 @@ def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[
     return [merge for merge in merges if merge.id not in pairs or touching & pairs[merge.id]]
 
 
-def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
+def read_cut_ends(cwd: str, revisions: str) -> list[MergeCommit]:
     """The commits of a range at which a shallow clone was cut off, with the parents that they were
     made with.
     """
@@ -115,7 +115,7 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
 
 
 # Bare repositories too: the work tree is never opened.
-def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
+def read_touched(cwd: str, merge: MergeCommit, env: Env = None) -> Touched:
     """Every version of the checkpoint files that a parent or the merge itself changed. A file
     beyond the size that a checkpoint may have is not read: NULs of that size replace it. The
     merge's `tree` may be "": its id then says what it holds. Raises CheckpointError if a shallow
@@ -128,7 +128,7 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
 
 
 def read_touched_each(
-    cwd: str, merges: Sequence[Commit], env: Env = None
+    cwd: str, merges: Sequence[MergeCommit], env: Env = None
 ) -> Iterator[Touched | str]:
     """What each merge touched, or a sentence. Raises CheckpointError at the end if nothing is known
     of any.
@@ -155,9 +155,9 @@ def read_touched_each(
 
 
 def _read_in_parts(
-    cwd: str, merges: Sequence[Commit], env: Env
+    cwd: str, merges: Sequence[MergeCommit], env: Env
 ) -> Iterator[Touched | CheckpointError]:
-    based: Sequence[tuple[Base, ...]] = []
+    based: Sequence[tuple[MergeBase, ...]] = []
     with suppress(CheckpointError):
         based = read_all_bases(cwd, [merge.parents for merge in merges], env)
     for at in range(0, len(merges), AT_ONCE):
@@ -176,7 +176,7 @@ def _read_in_parts(
 
 
 def _read_touched_all(
-    cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env
+    cwd: str, merges: Sequence[MergeCommit], based: Sequence[tuple[MergeBase, ...]], env: Env
 ) -> list[Touched | CheckpointError]:
     """In as few processes, all in memory at once; an error for a merge of which nothing is
     known.
@@ -189,7 +189,7 @@ def _read_touched_all(
         (one.reference, tree) for one in sources for tree in (one.result, *one.others.values())
     }
     changes = objects.diff_tree_pairs(cwd, plain, pathspecs(), env)
-    readers = [_Reader(one, moves, changes) for one in sources]
+    readers = [_MergeReader(one, moves, changes) for one in sources]
     contents = read_contents(cwd, [blob for reader in readers for blob in reader.list_blobs()], env)
     lacking = CheckpointError("the common history of its parents is not in this clone", UNSHALLOW)
     return [lacking if is_cut and not reader.bases else reader.fill(contents) for reader in readers]
@@ -203,11 +203,11 @@ class _Source(NamedTuple):
     parents: tuple[str, ...]
     result: str
     others: dict[str, str]  # of all its merge bases, by the bases' ids
-    bases: tuple[Base, ...]
+    bases: tuple[MergeBase, ...]
 
 
 def _find_sources(
-    cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env
+    cwd: str, merges: Sequence[MergeCommit], based: Sequence[tuple[MergeBase, ...]], env: Env
 ) -> list[_Source]:
     ids = {
         one
@@ -258,7 +258,7 @@ class _Row(NamedTuple):
         return min(first, second), max(first, second)
 
 
-class _Reader:
+class _MergeReader:
     """The files of one merge, from how each of its trees differs from the same reference. Blobs: ""
     for no file.
     """
@@ -346,7 +346,7 @@ class _Reader:
         )
 
     def _list_ancestors(
-        self, bases: tuple[Base, ...], path: str, contents: dict[str, bytes]
+        self, bases: tuple[MergeBase, ...], path: str, contents: dict[str, bytes]
     ) -> tuple[Ancestor, ...]:
         blobs = [self._blob_in(self._others[base.id], path) for base in bases]
         return tuple(
@@ -355,7 +355,7 @@ class _Reader:
         )
 
 
-def _blob_of(entry: Entry | None) -> str:
+def _blob_of(entry: TreeEntry | None) -> str:
     return entry.blob if entry is not None and entry.is_file else ""
 
 

@@ -11,7 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.isolated_dir import open_sealed
 from checkpoint_git.git.merges.conflicts import find_top
 from checkpoint_git.git.merges.trees import write_blobs, write_tree
-from checkpoint_git.git.objects import Entry, find_commit, read_blob, read_commit, read_tree
+from checkpoint_git.git.objects import TreeEntry, find_commit, read_blob, read_commit, read_tree
 from checkpoint_git.git.run import Env, run_git
 
 # For an environment without a configured name, as a job of a forge mostly has none.
@@ -46,7 +46,7 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     with open_sealed(cwd, env=env) as sealed:
         blobs = zip(contents, write_blobs(sealed, list(contents.values())), strict=True)
         files = {
-            path: Entry(known[path].mode if path in known else "100644", blob)
+            path: TreeEntry(known[path].mode if path in known else "100644", blob)
             for path, blob in blobs
         }
         tree = write_tree(sealed, site.head, files)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.git.merges.bases import read_base_ids
-from checkpoint_git.git.merges.merges import Commit
+from checkpoint_git.git.merges.merges import MergeCommit
 from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import pathspecs
 
@@ -36,7 +36,9 @@ class _Logged(NamedTuple):
 
 # What they say is untrusted: it only leads to commits that are in this clone, and what is found
 # there is looked at like any merge.
-def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None) -> list[Commit]:
+def read_squashes(
+    cwd: str, revisions: Sequence[str], head: str, env: Env = None
+) -> list[MergeCommit]:
     """The squash merges of a range whose other side is in this clone, newest first; their parents
     are both sides. revisions: what rev-list takes, ids alone. head: the commit in whose history a
     number's first commit is the squash. A number counts where the subject ends in it and a ref of
@@ -80,7 +82,7 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
             bases = read_base_ids(cwd, sides, env)
             if bases and sides[1] not in bases:
                 found.append(
-                    Commit(commit.id, commit.tree, sides, commit.message.partition("\n")[0])
+                    MergeCommit(commit.id, commit.tree, sides, commit.message.partition("\n")[0])
                 )
 
     return found[::-1]

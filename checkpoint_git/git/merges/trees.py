@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from checkpoint_git.git import isolated_dir
 from checkpoint_git.git.merges.bases import read_base_ids
-from checkpoint_git.git.merges.merges import Commit, read_commits
-from checkpoint_git.git.objects import Entry, diff_trees, read_tree
+from checkpoint_git.git.merges.merges import MergeCommit, read_commits
+from checkpoint_git.git.objects import TreeEntry, diff_trees, read_tree
 from checkpoint_git.git.run import (
     USAGE_ERROR,
     Env,
@@ -30,7 +30,7 @@ _CONFLICT = "CONFLICT ("
 class Unsettled(NamedTuple):
     path: str
     # ours, base, theirs; None for nothing there
-    sides: tuple[Entry | None, Entry | None, Entry | None]
+    sides: tuple[TreeEntry | None, TreeEntry | None, TreeEntry | None]
     # git's short words for why: "contents", "binary", "modify/delete"; may be empty
     kinds: tuple[str, ...]
 
@@ -74,11 +74,11 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
     """
     tree, *fields = os.fsdecode(out).split("\0")
     stages = fields[: fields.index("")]
-    found: dict[str, list[Entry | None]] = {}
+    found: dict[str, list[TreeEntry | None]] = {}
     for field in stages:
         facts, _, path = field.partition("\t")
         mode, blob, stage = facts.split()
-        found.setdefault(path, [None, None, None])[_SIDE_OF_STAGE[stage]] = Entry(mode, blob)
+        found.setdefault(path, [None, None, None])[_SIDE_OF_STAGE[stage]] = TreeEntry(mode, blob)
 
     notes, texts = [], set[str]()
     at = len(stages) + 1
@@ -123,19 +123,23 @@ def write_blobs(sealed: isolated_dir.Sealed, contents: Sequence[bytes]) -> list[
     return isolated_dir.run_sealed(sealed, words, stdin).out.decode().split()
 
 
-def write_tree(sealed: isolated_dir.Sealed, tree: str, changes: Mapping[str, Entry | None]) -> str:
+def write_tree(
+    sealed: isolated_dir.Sealed, tree: str, changes: Mapping[str, TreeEntry | None]
+) -> str:
     """Returns the id. None takes a path away."""
     if not changes:
         return tree
     isolated_dir.run_sealed(sealed, ["read-tree", tree])
-    nothing = Entry("0", "0" * len(tree))
+    nothing = TreeEntry("0", "0" * len(tree))
     entries = ((path, entry or nothing) for path, entry in changes.items())
     lines = "".join(f"{entry.mode} {entry.blob} 0\t{path}\0" for path, entry in entries)
     isolated_dir.run_sealed(sealed, ["update-index", "-z", "--index-info"], os.fsencode(lines))
     return isolated_dir.run_sealed(sealed, ["write-tree", "--missing-ok"]).out.decode().strip()
 
 
-def read_versions(sealed: isolated_dir.Sealed, tree: str, paths: Sequence[str]) -> dict[str, Entry]:
+def read_versions(
+    sealed: isolated_dir.Sealed, tree: str, paths: Sequence[str]
+) -> dict[str, TreeEntry]:
     found = read_tree(sealed.cwd, tree, sealed.env, paths) if paths else {}
     return {path: entry for path, entry in found.items() if entry.is_file}
 
@@ -226,7 +230,7 @@ def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
 
 # Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have
 # been thrown away by whoever had to resolve them.
-def is_dropped(cwd: str, commit: Commit, env: Env = None) -> bool:
+def is_dropped(cwd: str, commit: MergeCommit, env: Env = None) -> bool:
     """Return whether a merge of two took nothing at all of one of them, as `git merge -s ours`
     does.
     """

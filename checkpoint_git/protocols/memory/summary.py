@@ -10,7 +10,7 @@ from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, shared_path
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.memory.state import read_state
 
 # in the git directory that all work trees share: what was last read
@@ -22,7 +22,7 @@ def is_present(place: Place) -> bool:
     return os.path.lexists(shared_path(place.top, NOTE))
 
 
-def summarize(question: Question) -> Summary:
+def summarize(question: StatusQuestion) -> Summary:
     if question.reader == "completion":
         return Summary()
     found = read_state(shared_path(question.place.top, NOTE))

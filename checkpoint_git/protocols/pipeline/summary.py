@@ -7,7 +7,7 @@ from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.git.own_files import read_start
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 
 _BASE = ".claude/checkpoints"  # of layout.py, which most projects have no use for
 _MOST_SHOWN = 20
@@ -28,7 +28,7 @@ def is_present(place: Place) -> bool:
     return any(b"pipelinedir" in read_start(path, 1 << 20).lower() for path in files)
 
 
-def summarize(question: Question) -> Summary:
+def summarize(question: StatusQuestion) -> Summary:
     if question.brief or question.reader == "completion":
         return Summary()
     # most projects keep no records

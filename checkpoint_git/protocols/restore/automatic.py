@@ -12,7 +12,7 @@ from checkpoint_git.core.hint import command, join_hints
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_link
 from checkpoint_git.git.objects import GITLINK, SYMLINK, Blobs, Change, diff_trees, read_tree
-from checkpoint_git.git.objects import Entry as TreeEntry
+from checkpoint_git.git.objects import TreeEntry as TreeEntry
 from checkpoint_git.git.private_objects import quiet_env, write_contents
 from checkpoint_git.git.run import read_names, run_git
 from checkpoint_git.protocols.restore import contents, layout, rules, snapshot, store

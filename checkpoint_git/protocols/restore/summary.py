@@ -8,7 +8,7 @@ from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place, find_common_dir
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 
 _MOST_SHOWN = 20
 
@@ -24,7 +24,7 @@ def is_present(place: Place) -> bool:
     return False
 
 
-def summarize(question: Question) -> Summary:
+def summarize(question: StatusQuestion) -> Summary:
     # most projects have no restore points
     from checkpoint_git.protocols.restore.layout import (
         find_base,
@@ -50,7 +50,7 @@ def summarize(question: Question) -> Summary:
     return Summary(lines=[line.whole])
 
 
-def _list_points(question: Question) -> Iterator[Block]:
+def _list_points(question: StatusQuestion) -> Iterator[Block]:
     from checkpoint_git.protocols.restore.layout import open_workspace
     from checkpoint_git.protocols.restore.store import find_state, read_manifests
 

@@ -5,14 +5,14 @@ late.
 import os
 
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 
 
 def is_present(place: Place) -> bool:
     return os.path.isdir(place.directory)
 
 
-def summarize(question: Question) -> Summary:
+def summarize(question: StatusQuestion) -> Summary:
     if question.reader == "prime" and not is_present(question.place):
         return Summary()
     if question.reader == "prime":

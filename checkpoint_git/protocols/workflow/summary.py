@@ -9,7 +9,7 @@ from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.document import find_broken
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def is_present(place: Place) -> bool:
     return any(os.path.lexists(f"{folder}/{name}") for name in _FILES)
 
 
-def summarize(question: Question) -> Summary:
+def summarize(question: StatusQuestion) -> Summary:
     """Return what there is of a workflow, for a reader."""
     from checkpoint_git.protocols.workflow import state, store  # most projects have no workflow
 

@@ -30,7 +30,7 @@ from checkpoint_git.tools.agents.table import (
     rename_command,
     render_stamped,
 )
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, removal_step, write_step
+from checkpoint_git.tools.setup.steps import RemoveFile, SetupStep, removal_step, write_step
 from checkpoint_git.tools.setup.survey import FileState
 
 AUTO = "auto"
@@ -59,7 +59,7 @@ def check_agents(words: Sequence[str], more: Sequence[Moment] = ()) -> list[str]
 
 def read_agent_steps(
     place: Place, wanted: Sequence[str], env: Mapping[str, str], more: Sequence[Moment]
-) -> list[Step]:
+) -> list[SetupStep]:
     """For the agents that are wanted; signs at the top of the repository count too. more: hooks
     that were asked for.
     """
@@ -70,7 +70,7 @@ def read_agent_steps(
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
     if not named:
         text = f"none found; name one with --agent: {', '.join(AGENTS)}"
-        return [Step("skip", "agents", text)]
+        return [SetupStep("skip", "agents", text)]
 
     files = {path: _read_file(place.root, path) for path in list_paths()}
     command = (
@@ -87,7 +87,7 @@ def read_agent_steps(
     ]
 
 
-def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
+def read_agent_removal(folders: Sequence[str], top: str) -> list[SetupStep]:
     steps = []
     for folder in folders:
         files = {path: _read_file(folder, path) for path in list_paths()}
@@ -95,7 +95,7 @@ def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
     return steps
 
 
-def _label(step: Step, folder: str, top: str) -> Step:
+def _label(step: SetupStep, folder: str, top: str) -> SetupStep:
     return step._replace(what=relative_path(os.path.join(folder, step.what), top))
 
 
@@ -145,11 +145,11 @@ def plan_agents(
     files: Files,
     more: Sequence[Moment] = (),
     command: str = COMMANDS[0],
-) -> list[Step]:
+) -> list[SetupStep]:
     """One that is made already is a "keep". more: than the usual hooks. command: of COMMANDS."""
     moments = (*_EVERY, *more)
     planned = {path for name in names for _, path in TABLE[name].files}
-    steps = dict[str, Step]()
+    steps = dict[str, SetupStep]()
     for name in names:
         agent = TABLE[name]
         for kind, own in _list_files(agent, moments):
@@ -192,8 +192,8 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
     return shared if serves else path
 
 
-def plan_agents_removal(files: Files) -> list[Step]:
-    steps = dict[str, Step | None]()
+def plan_agents_removal(files: Files) -> list[SetupStep]:
+    steps = dict[str, SetupStep | None]()
     for agent in TABLE.values():
         for path in (
             rename_command(own, command)
@@ -209,9 +209,9 @@ def plan_agents_removal(files: Files) -> list[Step]:
     return [step for step in steps.values() if step]
 
 
-def _plan_file(text: str, path: str, file: FileState) -> Step:
+def _plan_file(text: str, path: str, file: FileState) -> SetupStep:
     if file.blocked:
-        return Step("skip", path, file.blocked)
+        return SetupStep("skip", path, file.blocked)
     if file.data is None:
         return write_step(
             path, file.path, None, render_stamped(path, text, file.missing_folders), _TRACKED
@@ -219,32 +219,32 @@ def _plan_file(text: str, path: str, file: FileState) -> Step:
 
     found = read_stamped(file.data)
     if found.state == "foreign":
-        return Step("skip", path, "another file has that name")
+        return SetupStep("skip", path, "another file has that name")
     if found.state == "changed":
-        return Step("skip", path, f"it was changed since init wrote it; {_RENEW}")
+        return SetupStep("skip", path, f"it was changed since init wrote it; {_RENEW}")
     if found.text == text.encode():  # be it with other line ends
-        return Step("keep", path)
+        return SetupStep("keep", path)
     return write_step(
         path, file.path, file.data, render_stamped(path, text, found.folders), _TRACKED
     )
 
 
-def _plan_file_removal(path: str, file: FileState) -> Step | None:
+def _plan_file_removal(path: str, file: FileState) -> SetupStep | None:
     found = read_stamped(file.data or b"")
     if found.state == "foreign":
         return None
     if found.state == "changed":
-        return Step("keep", path, f"it {_CHANGED}")
+        return SetupStep("keep", path, f"it {_CHANGED}")
     if file.blocked:
-        return Step("skip", path, f"{file.blocked}; delete it by hand")
-    return Step("remove", path, "", RemoveFile(file.path, found.folders))
+        return SetupStep("skip", path, f"{file.blocked}; delete it by hand")
+    return SetupStep("remove", path, "", RemoveFile(file.path, found.folders))
 
 
-def _plan_notes(notes: str, path: str, file: FileState) -> Step:
+def _plan_notes(notes: str, path: str, file: FileState) -> SetupStep:
     body = render_stamped(path, notes, 0)
     if file.blocked:
         text = " / ".join(line for line in notes.splitlines() if line)
-        return Step(
+        return SetupStep(
             "advise",
             path,
             f"{file.blocked}; add to it what `checkpoint init --agent` would: {text}",
@@ -253,50 +253,52 @@ def _plan_notes(notes: str, path: str, file: FileState) -> Step:
     try:
         block = find_block(file.data or b"")
         if block and block.body != body and read_stamped(block.body).state == "changed":
-            return Step("skip", path, f"our block was changed since init wrote it; {_RENEW}")
+            return SetupStep("skip", path, f"our block was changed since init wrote it; {_RENEW}")
         after = put_block(file.data, body, comment=MARKDOWN)
     except CheckpointError as error:
-        return Step("skip", path, f"{error.message}: {error.hint}")
+        return SetupStep("skip", path, f"{error.message}: {error.hint}")
 
     text = _TRACKED if file.data is None else f"a block at its end; {_TRACKED}"
     return write_step(path, file.path, file.data, after, text)
 
 
-def _plan_notes_removal(path: str, file: FileState) -> Step | None:
+def _plan_notes_removal(path: str, file: FileState) -> SetupStep | None:
     data = file.data or b""
     try:
         block = find_block(data)
     except CheckpointError as error:
-        return Step("skip", path, f"{error.message}: {error.hint}")
+        return SetupStep("skip", path, f"{error.message}: {error.hint}")
 
     if block is None:
         return None
     if read_stamped(block.body).state == "changed":
-        return Step("keep", path, f"our block {_CHANGED}")
+        return SetupStep("keep", path, f"our block {_CHANGED}")
     if file.blocked:
-        return Step("skip", path, f"{file.blocked}; remove our block by hand")
+        return SetupStep("skip", path, f"{file.blocked}; remove our block by hand")
     return removal_step(path, file.path, take_block(data))
 
 
-def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: FileState) -> Step:
+def _plan_hooks(
+    hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: FileState
+) -> SetupStep:
     recipe = f"add by hand: {hook_settings.write_recipe(hooks, name, moments)}"
     if file.blocked:
-        return Step("advise", hooks.path, f"{file.blocked}; {recipe}")
+        return SetupStep("advise", hooks.path, f"{file.blocked}; {recipe}")
     try:
         edited = hook_settings.add_hooks(file.data, hooks, name, moments, file.missing_folders)
     except hook_settings.Unfit as why:
-        return Step("advise", hooks.path, f"{why}, so it is left alone; {recipe}")
+        return SetupStep("advise", hooks.path, f"{why}, so it is left alone; {recipe}")
 
     assert edited.data is not None
     if not edited.added and not edited.updated:
-        return Step("keep", hooks.path)
+        return SetupStep("keep", hooks.path)
     has_ours = file.data is not None and hook_settings.remove_hooks(file.data, hooks) is not None
     if (
         not edited.updated
         and not has_ours
         and not hook_settings.is_reversible(file.data, edited.data, hooks)
     ):
-        return Step(
+        return SetupStep(
             "advise", hooks.path, f"it is written in a way that could not be restored; {recipe}"
         )
 
@@ -304,7 +306,7 @@ def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: 
     return write_step(hooks.path, file.path, file.data, edited.data, text)
 
 
-def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
+def _plan_hooks_removal(hooks: Hooks, file: FileState) -> SetupStep | None:
     if file.data is None:
         return None
     by_hand = "remove the hooks that end in checkpoint-git by hand"
@@ -312,7 +314,7 @@ def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
         edited = hook_settings.remove_hooks(file.data, hooks)
     except hook_settings.Unfit as why:
         return (
-            Step("skip", hooks.path, f"{why}; {by_hand}")
+            SetupStep("skip", hooks.path, f"{why}; {by_hand}")
             if b"' checkpoint-git" in file.data
             else None
         )
@@ -320,5 +322,5 @@ def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
     if edited is None:
         return None
     if file.blocked:
-        return Step("skip", hooks.path, f"{file.blocked}; {by_hand}")
+        return SetupStep("skip", hooks.path, f"{file.blocked}; {by_hand}")
     return removal_step(hooks.path, file.path, edited.data, folders=edited.folders)

@@ -13,7 +13,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.leases import FETCHED, SEEN, Claim, read_claims
 from checkpoint_git.git.objects import find_commit
 from checkpoint_git.git.private_objects import write_commit
-from checkpoint_git.git.remotes import Reply, UnreachableError, fetch, push_commit
+from checkpoint_git.git.remotes import PushReply, UnreachableError, fetch, push_commit
 from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.tools.sync.run import backoff
 
@@ -106,7 +106,7 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
     if not _swap(top, ref, swap.commit, ours, env, check=is_stuck):
         return False
 
-    reply = Reply("arrived", "")
+    reply = PushReply("arrived", "")
     if swap.remote and (swap.commit or theirs):
         reply = push_commit(top, swap.remote, ref, swap.commit, theirs, env, _PATIENCE)
     if reply.kind == "arrived":

@@ -18,7 +18,7 @@ from checkpoint_git.tools.claims.lease import swap_claim
 from checkpoint_git.tools.sync.context import find_remote, read_branch
 
 
-class Target(NamedTuple):
+class ClaimTarget(NamedTuple):
     """A checkpoint that is claimed or released. remote: "" for the work trees of this clone
     alone.
     """
@@ -64,7 +64,7 @@ def add_target_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def find_target(args: Namespace, invocation: Invocation) -> Target:
+def find_target(args: Namespace, invocation: Invocation) -> ClaimTarget:
     """Return what the arguments name. Raises CheckpointError outside git and for an unknown
     remote.
     """
@@ -86,4 +86,4 @@ def find_target(args: Namespace, invocation: Invocation) -> Target:
     argv: tuple[str, ...] = (args.skill,)
     if args.remote:
         argv = (args.skill, "--remote", args.remote)
-    return Target(args.skill, path, top, remote, find_holder(top, invocation), env, argv)
+    return ClaimTarget(args.skill, path, top, remote, find_holder(top, invocation), env, argv)

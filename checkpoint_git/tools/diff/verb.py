@@ -160,7 +160,7 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
             yield Changed(path, None, _read_file(path, top))
 
 
-def _read_entry(entry: objects.Entry | None, top: str) -> bytes | None:
+def _read_entry(entry: objects.TreeEntry | None, top: str) -> bytes | None:
     (content,) = objects.read_bounded(top, [entry.blob]) if entry and entry.is_file else (None,)
     return content if isinstance(content, bytes) else None
 

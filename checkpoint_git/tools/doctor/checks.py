@@ -26,8 +26,8 @@ from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.tools.doctor.deployed import (
     FIELDS,
     LONGEST_SHOWN,
-    Claim,
     Deployed,
+    VersionClaim,
     read_deployed,
 )
 from checkpoint_git.tools.setup.checks import SetupFacts, find_broken_driver, replace_driver
@@ -91,7 +91,7 @@ class DeployedFacts:
         return read_deployed(self.context.place, self.context.env)
 
     @cached_property
-    def compared(self) -> tuple[str, Claim, Standing] | None:
+    def compared(self) -> tuple[str, VersionClaim, Standing] | None:
         """What runs there in words, the claim behind it, and how that compares with HEAD."""
         deployed = self.deployed
         if deployed is None or deployed.claim is None or not deployed.standing.head:

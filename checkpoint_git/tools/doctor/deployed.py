@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,99}")
 _ID_IN_NAME = re.compile(rf".*?(?:-\d+-g|\+(?:[\w.]*?\.)??g?)({_ID})(?:[.+-].*)?")
 
 
-class Claim(NamedTuple):
+class VersionClaim(NamedTuple):
     """One field of the answer that may name what runs there. id: digits that a commit's id begins
     with, or "". tags: names of tags that could be meant, likeliest first. dirty: built with changes
     that no commit holds.
@@ -48,7 +48,7 @@ class Deployed(NamedTuple):
     url: str = ""
     trouble: str = ""
     detail: str = ""
-    claim: Claim | None = None
+    claim: VersionClaim | None = None
     standing: Standing = Standing("")
 
 
@@ -77,7 +77,7 @@ def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
     return Deployed(answer.url, claim=claim, standing=standing)
 
 
-def find_claims(answer: Mapping[str, Any]) -> list[Claim]:
+def find_claims(answer: Mapping[str, Any]) -> list[VersionClaim]:
     """What may name a version, the plainest first; what git should not see is left out."""
     claims = []
     for field in FIELDS:
@@ -86,10 +86,10 @@ def find_claims(answer: Mapping[str, Any]) -> list[Claim]:
         name = _DIRTY.sub("", text)
         tags = (name,) if name.startswith("v") else (name, f"v{name}")
         if re.fullmatch(_ID, name.lower()):
-            claims.append(Claim(field, text, name.lower(), tags, name != text))
+            claims.append(VersionClaim(field, text, name.lower(), tags, name != text))
         elif _is_tag_name(name):
             built = _ID_IN_NAME.fullmatch(name)
-            claims.append(Claim(field, text, built[1] if built else "", tags, name != text))
+            claims.append(VersionClaim(field, text, built[1] if built else "", tags, name != text))
 
     return claims
 

@@ -28,7 +28,7 @@ from checkpoint_git.tools.setup.plan import plan_leftovers
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveSettings,
-    Step,
+    SetupStep,
     WriteFile,
     WriteSetting,
     apply_steps,
@@ -71,11 +71,11 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
     return codes
 
 
-class Plan(NamedTuple):
+class DoctorPlan(NamedTuple):
     """steps: of init, with the repository they belong to."""
 
     documents: list[tuple[Fixer, FixPlan]]
-    steps: list[Step]
+    steps: list[SetupStep]
     repository: Repository | None
 
     @property
@@ -92,10 +92,10 @@ class Plan(NamedTuple):
         return [Line(text, "warn")] if left else []
 
 
-def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> Plan:
+def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> DoctorPlan:
     wanted = [finding for finding in found.findings if finding.code in codes]
     documents = [(fixer, fixer.plan_fixes(found.context, wanted)) for fixer in list_fixers()]
-    return Plan(
+    return DoctorPlan(
         documents,
         *plan_repairs(found.context.place.root, {finding.code for finding in wanted}, env),
     )
@@ -127,7 +127,7 @@ def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
 
-def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
+def _show_step(step: SetupStep, place: Place) -> dict[str, Any] | None:
     match step.change:
         case WriteFile(path, data, _):
             shown = relative_path(path, place.top).lstrip("/")
@@ -158,7 +158,7 @@ class Applied(NamedTuple):
     """
 
     files: list[FileFix]
-    steps: list[Step]
+    steps: list[SetupStep]
     backup: str
     changed: list[str]
     history: list[str]
@@ -170,7 +170,7 @@ def fix(
     # one fix can bring out what another hid, so it looks again after each round
     place = found.context.place
     rounds: list[Applied] = []
-    leftovers: list[Step] = []
+    leftovers: list[SetupStep] = []
     repository = read_repository(place.root, invocation.env)
     with setup_lock(repository):
         plan = plan_fix(found, codes, invocation.env)
@@ -187,7 +187,7 @@ def fix(
 
 
 def _describe_rounds(
-    rounds: Sequence[Applied], steps: Sequence[Step], plan: Plan, place: Place
+    rounds: Sequence[Applied], steps: Sequence[SetupStep], plan: DoctorPlan, place: Place
 ) -> Fixes:
     """Return what was done. plan: what remains after the last round."""
     files = [fix for applied in rounds for fix in applied.files]
@@ -211,7 +211,7 @@ def _describe_rounds(
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
 
-def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
+def apply_plan(place: Place, plan: DoctorPlan, now: int, on_wait: Tell) -> Applied:
     """Make the changes under the lock: first a copy of every file that changes, then each file
     whole or not at all.
     """
@@ -246,7 +246,7 @@ def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
     )
 
 
-def _copy_others(place: Place, plan: Plan) -> list[Copy]:
+def _copy_others(place: Place, plan: DoctorPlan) -> list[Copy]:
     """What the steps of init change: files of the work tree by their names, others as git/NAME."""
     if plan.repository is None or not plan.steps:
         return []

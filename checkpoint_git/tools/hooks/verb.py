@@ -52,7 +52,7 @@ _MOST_READ = 10_000  # findings of all levels, after which no further file is re
 _APPEND_ONLY = append_only_patterns()[0]
 
 
-class Question(NamedTuple):
+class HookSubject(NamedTuple):
     title: str  # what they are, for the report
     files: staged.Staged = staged.Staged(staged.Files(""))
     losses: Sequence[staged.Loss] = ()  # files that may only be added, and are changed or gone
@@ -61,8 +61,8 @@ class Question(NamedTuple):
 
 class Hook(NamedTuple):
     # the questions, which may come one by one
-    read: Callable[[list[str], Invocation], Iterable[Question]]
-    check: Callable[[Question, Invocation], list[Finding]]
+    read: Callable[[list[str], Invocation], Iterable[HookSubject]]
+    check: Callable[[HookSubject, Invocation], list[Finding]]
     stops: bool  # an error ends the operation; else it is reported and let through
     advice: Line
 
@@ -131,7 +131,7 @@ def _check_installation(hook_name: str, invocation: Invocation) -> list[Line]:
     return [gap.line for gap in gaps if gap.code == "driver/broken"]
 
 
-def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
+def check_validity(question: HookSubject, invocation: Invocation) -> list[Finding]:
     """Return the errors in a question's files; warnings are for `checkpoint validate`."""
     files = question.files
     findings, paths = _check_documents(question, invocation.now)
@@ -155,7 +155,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     return errors
 
 
-def _check_documents(question: Question, now: int) -> tuple[list[Finding], list[str]]:
+def _check_documents(question: HookSubject, now: int) -> tuple[list[Finding], list[str]]:
     """Return (what is wrong with a question's files, their paths)."""
     findings = list[Finding]()
     fixed = list[Document]()
@@ -202,7 +202,7 @@ def _leads_out(path: str, target: bytes) -> bool:
     return way.startswith((b"/", b"../")) or way == b".."
 
 
-def check_push(question: Question, invocation: Invocation) -> list[Finding]:
+def check_push(question: HookSubject, invocation: Invocation) -> list[Finding]:
     """Errors, and drift: warnings, or errors where checkpoint.driftBlocks is true."""
     drift = list[Finding]()
     for find_drift in find_hooks("check_push"):
@@ -212,15 +212,15 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
     return check_validity(question, invocation) + drift
 
 
-def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
+def _ask_staged(words: list[str], invocation: Invocation) -> list[HookSubject]:
     losses = staged.read_losses(invocation.cwd, _APPEND_ONLY, staged=True, env=invocation.env)
-    return [Question("what is staged", staged.read_staged_changes(invocation.cwd), losses)]
+    return [HookSubject("what is staged", staged.read_staged_changes(invocation.cwd), losses)]
 
 
-def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
+def _ask_pushed(words: list[str], invocation: Invocation) -> list[HookSubject]:
     remote = words[0] if words else ""
     return [
-        Question(
+        HookSubject(
             f"{escape_controls(push.local_ref)} ({push.local_id[:12]})",
             read_pushed(invocation.cwd, push, remote),
             read_pushed_losses(invocation.cwd, push, remote, _APPEND_ONLY),
@@ -229,7 +229,7 @@ def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
     ]
 
 
-def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question]:
+def _ask_received(words: list[str], invocation: Invocation) -> Iterator[HookSubject]:
     """What a push brings to a server. update gets ref, old and new as its words, pre-receive on
     standard input.
     """
@@ -265,17 +265,17 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
                 IndexEntry(path, *one, 0)
                 for path, one in read_tree(place, tip, env, siblings).items()
             ]
-        yield Question(names[tip], staged.sort_out(place, entries, env), findings=refused)
+        yield HookSubject(names[tip], staged.sort_out(place, entries, env), findings=refused)
 
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
-        yield Question(titles[line], losses=losses)
+        yield HookSubject(titles[line], losses=losses)
 
 
-def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:
+def _ask_committed(words: list[str], invocation: Invocation) -> list[HookSubject]:
     return _ask_commits([read_commit(invocation.cwd, "HEAD")], "the new commit", invocation.cwd)
 
 
-def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
+def _ask_rewritten(words: list[str], invocation: Invocation) -> list[HookSubject]:
     # git gives a line `OLD NEW` for each commit
     lines = (line.split() for line in invocation.stdin.read().split("\n"))
     return _ask_commits(
@@ -283,14 +283,18 @@ def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
     )
 
 
-def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Question]:
+def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[HookSubject]:
     changed = read_commit_changes(work_tree, commits)
-    return [Question(title, staged.read_committed(work_tree, "HEAD", changed))] if changed else []
+    return (
+        [HookSubject(title, staged.read_committed(work_tree, "HEAD", changed))] if changed else []
+    )
 
 
-def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
+def _ask_merged(words: list[str], invocation: Invocation) -> list[HookSubject]:
     return [
-        Question("what the merge brought", staged.read_staged_changes(invocation.cwd, "ORIG_HEAD"))
+        HookSubject(
+            "what the merge brought", staged.read_staged_changes(invocation.cwd, "ORIG_HEAD")
+        )
     ]
 
 

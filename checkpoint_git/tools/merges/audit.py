@@ -17,7 +17,7 @@ from checkpoint_git.git.merges.trees import open_plain
 from checkpoint_git.git.run import Env, offline_env
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.merges.audit_entries import show_entries
-from checkpoint_git.tools.merges.audit_fix import Plan, plan_data, plan_repair, write_plan
+from checkpoint_git.tools.merges.audit_fix import AuditRepair, plan_data, plan_repair, write_plan
 from checkpoint_git.tools.merges.audit_range import (
     AuditRange,
     AuditResult,
@@ -177,7 +177,7 @@ def _summarize(found: AuditResult) -> Line:
     return Line(", ".join(parts), "bad" if wrong else "warn" if unknown else "good")
 
 
-def _describe_plan(plan: Plan, commit: str | None) -> list[Block]:
+def _describe_plan(plan: AuditRepair, commit: str | None) -> list[Block]:
     paths = ", ".join(file.path for file in plan.files)
     if commit:
         names = ", ".join(merge[:12] for merge in plan.merges)

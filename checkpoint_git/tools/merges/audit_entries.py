@@ -12,7 +12,7 @@ from checkpoint_git.core.progress import follow
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import (
-    Commit,
+    MergeCommit,
     Touched,
     read_commits,
     read_cut_ends,
@@ -74,7 +74,7 @@ def show_entries(args: argparse.Namespace, paths: Sequence[str], invocation: Inv
     return _make_full_outcome(merges, args.strict)
 
 
-def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> Commit:
+def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> MergeCommit:
     (commit,) = read_commits(cwd, [commit_id], env)
     if len(commit.parents) > 1:
         return commit
@@ -91,7 +91,7 @@ def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> Commit:
 
 
 def _judge(
-    commit: Commit, touched: Touched | str, schemas: Schemas, paths: Sequence[str]
+    commit: MergeCommit, touched: Touched | str, schemas: Schemas, paths: Sequence[str]
 ) -> AuditedMerge:
     event = make_event(commit)
     if isinstance(touched, str):

@@ -41,7 +41,7 @@ class FileRepair(NamedTuple):
         return diff_lines(self.before, self.after, self.path)
 
 
-class Plan(NamedTuple):
+class AuditRepair(NamedTuple):
     site: Site
     files: list[FileRepair]
     refused: list[Finding]
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
 def plan_repair(
     plain: Plain, audited: Sequence[AuditedMerge], now: int, env: Mapping[str, str]
-) -> Plan:
+) -> AuditRepair:
     """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env:
     CHECKPOINT_SKILL limits it to that skill's checkpoint. Raises CheckpointError if no commit can
     be made now.
@@ -76,7 +76,7 @@ def plan_repair(
     dirty = read_changed(site.work_tree, list(damaged), own) if site.work_tree else set()
     contents = read_files_at(plain.cwd, list(damaged), plain.env, site.head)
     owner = env.get("CHECKPOINT_SKILL", "")
-    plan = Plan(site, [], [], own)
+    plan = AuditRepair(site, [], [], own)
     for path, files in damaged.items():
         before = contents[path]
         if owner and os.path.basename(path) != f"{owner}.checkpoint.json":
@@ -114,7 +114,7 @@ def _show(path: str, event: Event) -> Hint:
 
 
 def _plan_file(
-    plan: Plan,
+    plan: AuditRepair,
     path: str,
     before: bytes,
     files: Sequence[tuple[Event, AuditedFile]],
@@ -170,7 +170,7 @@ def _repair(audited: AuditedFile, data: bytes, wanted: set[Key]) -> Repaired | s
         return f"it cannot be read as JSON: {error.message}"
 
 
-def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
+def write_plan(plan: AuditRepair, on_wait: Callable[[], None]) -> str:
     site = plan.site
     contents = {file.path: file.after for file in plan.files}
     # Paths are untrusted: what could end a line of the message or look like a trailer is escaped.
@@ -187,7 +187,7 @@ def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
         return write_repair(site, contents, message, plan.env)
 
 
-def plan_data(plan: Plan, commit: str | None) -> dict[str, Any]:
+def plan_data(plan: AuditRepair, commit: str | None) -> dict[str, Any]:
     return {
         "commit": commit,
         "merges": plan.merges,

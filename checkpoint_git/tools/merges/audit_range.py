@@ -11,7 +11,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import (
     UNSHALLOW,
-    Commit,
+    MergeCommit,
     read_commits,
     read_cut_ends,
     read_outside,
@@ -30,7 +30,7 @@ class AuditRange(NamedTuple):
     revisions: str  # as rev-list takes them, no option among them
     head: str  # with which what the merges did is compared
     ahead: bool = False  # the range is not part of HEAD's history
-    squash: Commit | None = None  # one commit, its sides its parents
+    squash: MergeCommit | None = None  # one commit, its sides its parents
     names: tuple[str, str] = ("", "")
     options: tuple[str, ...] = ()  # more words for rev-list
 
@@ -85,7 +85,7 @@ class _Found(NamedTuple):
     events: Events
     merges: int = 0
     squashes: frozenset[str] = frozenset()
-    ends: Sequence[Commit] = ()
+    ends: Sequence[MergeCommit] = ()
 
 
 def _find_events(cwd: str, asked: AuditRange, env: Env) -> _Found:
@@ -145,7 +145,7 @@ def list_merges(cwd: str, asked: AuditRange, env: Env) -> list[str]:
     return run_git(words, cwd, env=env).out.decode().split()
 
 
-def tell_cut(commit: Commit) -> AuditedMerge:
+def tell_cut(commit: MergeCommit) -> AuditedMerge:
     return AuditedMerge(make_event(commit), [], reason=f"this clone was cut off there; {UNSHALLOW}")
 
 

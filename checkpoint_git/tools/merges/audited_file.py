@@ -13,8 +13,14 @@ from checkpoint_git.merge.places import AUTO
 from checkpoint_git.merge.strategy import Schema
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.judge import ONE_OF_SEVERAL, THE_FILE, Entry, Judged, MergeJudge
-from checkpoint_git.tools.merges.verdict import Sides
+from checkpoint_git.tools.merges.judge import (
+    ONE_OF_SEVERAL,
+    THE_FILE,
+    EntryVersions,
+    Judged,
+    MergeJudge,
+)
+from checkpoint_git.tools.merges.verdict import PlaceVersions
 from checkpoint_git.tools.merges.wording import Parents, say_entry
 
 Kind = Literal[
@@ -49,7 +55,7 @@ class Hit(NamedTuple):
     side: str = ""  # whose entry it is: "first", "second", "both" or ""
     meant: bool = False  # somebody seems to have wanted it so
     line: int = 0  # in the file, from 1; 0 if unknown
-    entry: Entry | None = None  # None if the whole result is compared
+    entry: EntryVersions | None = None  # None if the whole result is compared
 
 
 class AuditedFile:
@@ -73,7 +79,7 @@ class AuditedFile:
 
     def release_trees(self) -> None:
         """Keep what is shown of the file, and let go of its parsed versions: a range has many."""
-        nothing = Sides(None, None, None, None)
+        nothing = PlaceVersions(None, None, None, None)
         entries = tuple(entry._replace(sides=nothing, item=None) for entry in self.found.entries)
         self.found = self.found._replace(entries=entries)
         del self.judge
@@ -117,7 +123,7 @@ class Schemas:
         return AuditedFile(file, self.load(file.path), self.choices.narrative)
 
 
-def key_of(entry: Entry) -> Key:
+def key_of(entry: EntryVersions) -> Key:
     """Return what identifies an entry's damage in a file."""
     if entry.verdict != "lost":
         return (entry.name, entry.verdict, entry.note, None)
@@ -146,7 +152,9 @@ def find_hits(audited: AuditedFile, parents: Parents) -> list[Hit]:
     return place_lines(file.second if audited.how == "foreseen" else file.result, hits)
 
 
-def make_hit(audited: AuditedFile, entry: Entry, parents: Parents, is_free: bool = False) -> Hit:
+def make_hit(
+    audited: AuditedFile, entry: EntryVersions, parents: Parents, is_free: bool = False
+) -> Hit:
     """is_free: somebody changed the result without need, so that a loss seems to be meant."""
     path = audited.file.path
     if entry.name == THE_FILE and not audited.is_readable:
@@ -163,7 +171,7 @@ def make_hit(audited: AuditedFile, entry: Entry, parents: Parents, is_free: bool
     )
 
 
-def _place_of(entry: Entry) -> str:
+def _place_of(entry: EntryVersions) -> str:
     # of an item that is gone, its list
     if entry.verdict == "lost" and entry.result is None and entry.item is not None:
         return entry.where.rpartition("/")[0]
@@ -181,7 +189,7 @@ def _find_strange(audited: AuditedFile, parents: Parents, known: Sequence[Hit]) 
     for where in places:
         if known_hits[where]:
             continue
-        near: list[Entry] = related[where]
+        near: list[EntryVersions] = related[where]
         notable = [e for e in near if e.verdict not in ("first", "second", "combined")] or near
         sentence = "; ".join(say_entry(entry, parents) for entry in notable[:3])
         name = where.lstrip("/").replace("/", ".")
@@ -274,7 +282,7 @@ def find_lasting(
 
 def _find_lasting_entries(
     audited: AuditedFile, later: bytes, read_between: Callable[[], Sequence[bytes]]
-) -> list[Entry]:
+) -> list[EntryVersions]:
     damage = _list_visible(audited.judge.judge(later))
     if audited.is_readable:
         known = {key_of(entry) for entry in audited.found.damage}
@@ -292,7 +300,7 @@ def _find_lasting_entries(
     return damage
 
 
-def _list_visible(found: Judged) -> list[Entry]:
+def _list_visible(found: Judged) -> list[EntryVersions]:
     if any(version == "result" for version, _ in found.unreadable):
         return []
     return [entry for entry in found.damage if entry.note != ONE_OF_SEVERAL]
@@ -335,7 +343,7 @@ def file_data(audited: AuditedFile) -> dict[str, Any]:
     }
 
 
-def _entry_data(entry: Entry) -> dict[str, Any]:
+def _entry_data(entry: EntryVersions) -> dict[str, Any]:
     """values: only the versions that have the entry, so that absent differs from null."""
     versions = {
         "base": entry.base,

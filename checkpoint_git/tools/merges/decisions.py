@@ -14,10 +14,10 @@ from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, join_some, say_value, shorten
 from checkpoint_git.merge.conflicts import (
-    Answer,
     Conflict,
     Decision,
     Held,
+    NextAnswer,
     decide_each,
     find_closing,
     is_about,
@@ -46,12 +46,12 @@ _MOST_LINES = 12  # of one side's value
 _MOST_REFUSED = 8  # places of a file that the user's schema refuses
 
 
-class Request(NamedTuple):
+class ResolveRequest(NamedTuple):
     paths: Sequence[str] = ()  # as typed, none for every unmerged checkpoint
     take: Take | None = None
     wheres: Sequence[str] = ()  # JSON Pointers, none for all
     dry_run: bool = False
-    answer: Answer | None = None  # to what no side answers: what is next
+    answer: NextAnswer | None = None  # to what no side answers: what is next
 
     def covers(self, conflict: Conflict) -> bool:
         return not self.wheres or any(is_about(conflict, where) for where in self.wheres)
@@ -109,7 +109,7 @@ class Asker:
         ]
         return sides.get(self._ask(" ".join(offers), [*sides, "e", "q"]))
 
-    def ask_next(self, case: Case, conflict: Conflict) -> Answer | None:
+    def ask_next(self, case: Case, conflict: Conflict) -> NextAnswer | None:
         """Return what the user says is next; None to leave it open."""
         if self.has_quit:
             return None
@@ -121,9 +121,9 @@ class Asker:
             if answer in ("e", "q"):
                 return None
             if answer == "c" and can_complete:
-                return Answer(None)
+                return NextAnswer(None)
             if len(answer) > 1:
-                return Answer(answer)
+                return NextAnswer(answer)
             self._say("please answer with a text of more than one letter, or one of the letters")
 
     def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
@@ -225,7 +225,7 @@ def _show_value(held: Held | None) -> list[str]:
     return [*lines[:_MOST_LINES], f"... and {more} more"] if more > 0 else lines
 
 
-def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Resolved:
+def plan_file(case: Case, request: ResolveRequest, now: int, asker: Asker | None) -> Resolved:
     """asker: who is asked about what the request does not decide."""
     if case.blocked:
         code, todo = (
@@ -286,7 +286,7 @@ def _plan_edited(
     return _leave(case, conflicts, "resolve/edited", message, hint)
 
 
-def _find_trouble(case: Case, request: Request) -> tuple[str, str] | None:
+def _find_trouble(case: Case, request: ResolveRequest) -> tuple[str, str] | None:
     """Return the code and the message where the side that was asked for is not known."""
     if request.take == "newest" and find_newest(case) is None:
         return (
@@ -319,7 +319,7 @@ def _decide_whole(
     now: int,
 ) -> Resolved:
     side = choose(conflicts[0])
-    if side is None or isinstance(side, Answer):
+    if side is None or isinstance(side, NextAnswer):
         return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0], now)])
 
     version = case.unmerged.sides[side]
@@ -414,7 +414,7 @@ def _leave(
 
 
 def _make_chooser(
-    case: Case, request: Request, asker: Asker | None, is_stuck: bool
+    case: Case, request: ResolveRequest, asker: Asker | None, is_stuck: bool
 ) -> Callable[[Conflict], Decision | None]:
     """How each conflict of the file is decided; decisions that the file holds stay unless a pointer
     names them.
@@ -433,9 +433,9 @@ def _make_chooser(
         side = asker.ask_side(case, conflict) if asker else None
         return before if side is None else side
 
-    def answer(conflict: Conflict, before: Decision | None) -> Answer | None:
+    def answer(conflict: Conflict, before: Decision | None) -> NextAnswer | None:
         # Whoever emptied the list by hand did not say what is next
-        known = before if isinstance(before, Answer) else None
+        known = before if isinstance(before, NextAnswer) else None
         if request.answer and request.covers(conflict):
             is_possible = request.answer.item is not None or _can_complete(case, conflict)
             return request.answer if is_possible else known

@@ -8,7 +8,7 @@ from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.hint import Hint, command
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.terminal_text import plural, shorten
-from checkpoint_git.git.merges.merges import Commit, Versions
+from checkpoint_git.git.merges.merges import MergeCommit, Versions
 from checkpoint_git.tools.merges.audited_file import AuditedFile, Hit, Kind, file_data
 from checkpoint_git.tools.merges.wording import Parents
 
@@ -67,7 +67,7 @@ class Event(NamedTuple):
 
 
 def make_event(
-    commit: Commit, *, squash: bool = False, names: tuple[str, str] | None = None
+    commit: MergeCommit, *, squash: bool = False, names: tuple[str, str] | None = None
 ) -> Event:
     """names: what its two sides are called, if not by their ids."""
     ids = [parent[:8] for parent in commit.parents]

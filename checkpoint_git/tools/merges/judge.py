@@ -40,8 +40,8 @@ from checkpoint_git.tools.merges.verdict import (
     OTHER,
     PARENTS,
     Judgement,
+    PlaceVersions,
     Side,
-    Sides,
     Verdict,
     compare,
     is_two_records,
@@ -60,7 +60,7 @@ class Item(NamedTuple):
     identity: Identity
 
 
-class Entry(NamedTuple):
+class EntryVersions(NamedTuple):
     """What happened to one entry; the four values are canonical JSON, None if it is absent.
 
     where: a JSON Pointer into the result, or into a version that has the entry.
@@ -77,11 +77,11 @@ class Entry(NamedTuple):
     first: str | None
     second: str | None
     result: str | None
-    sides: Sides
+    sides: PlaceVersions
     item: Item | None
 
 
-class Comparison(NamedTuple):
+class MergeComparison(NamedTuple):
     """The result beside what the merge rules make of the same versions.
 
     conflicts: the places that the rules leave to the user.
@@ -102,10 +102,10 @@ class Judged(NamedTuple):
     known. ours: None if one side has no file.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[EntryVersions, ...]
     agreed: int
     unreadable: tuple[tuple[str, str], ...]
-    ours: Comparison | None
+    ours: MergeComparison | None
 
     @property
     def has_failed(self) -> bool:
@@ -116,7 +116,7 @@ class Judged(NamedTuple):
         return any(entry.verdict in DOUBTFUL for entry in self.entries)
 
     @property
-    def damage(self) -> list[Entry]:
+    def damage(self) -> list[EntryVersions]:
         """The entries that were lost, duplicated or mixed up; a lost order is not one."""
         return [
             entry
@@ -183,17 +183,19 @@ class MergeJudge:
         if self.unreadable:
             return Judged((), 0, tuple(self.unreadable), None)
 
-        walk = _Walk(self.schema, Sides(self.base, self.first, self.second, root, *self.right))
+        walk = _Walk(
+            self.schema, PlaceVersions(self.base, self.first, self.second, root, *self.right)
+        )
         return Judged(tuple(walk.entries), walk.agreed, (), self._compare(root))
 
-    def _compare(self, result: Node | None) -> Comparison | None:
+    def _compare(self, result: Node | None) -> MergeComparison | None:
         if self.merged is None or result is None:
             return None
         if self.merged.conflicts:
             conflicts = tuple(conflict.where for conflict in self.merged.conflicts)
-            return Comparison(False, False, conflicts, ())
+            return MergeComparison(False, False, conflicts, ())
         differences = tuple(_find_differences("", self.right[0], result))
-        return Comparison(True, not differences, (), differences)
+        return MergeComparison(True, not differences, (), differences)
 
 
 def judge_merge(
@@ -208,11 +210,11 @@ def judge_merge(
     return MergeJudge(base, first, second, schema, narrative).judge(result)
 
 
-def _blame_text(error: JsonTextError) -> Entry:
+def _blame_text(error: JsonTextError) -> EntryVersions:
     verdict: Verdict = "duplicated" if error.code == "json/duplicate-key" else "mixed-up"
     note = f"the result cannot be read: line {error.line}: {error.message}"
-    nothing = Sides(None, None, None, None)
-    return Entry("", THE_FILE, verdict, "", note, None, None, None, None, nothing, None)
+    nothing = PlaceVersions(None, None, None, None)
+    return EntryVersions("", THE_FILE, verdict, "", note, None, None, None, None, nothing, None)
 
 
 def _find_differences(where: str, left: Node | None, right: Node | None) -> Iterator[str]:
@@ -241,10 +243,10 @@ class _Place(NamedTuple):
 class _Walk:
     """One walk through all versions of a document, place by place."""
 
-    def __init__(self, schema: Schema, roots: Sides) -> None:
+    def __init__(self, schema: Schema, roots: PlaceVersions) -> None:
         self.strategies = Strategies(schema)
         self.roots = roots
-        self.entries: list[Entry] = []
+        self.entries: list[EntryVersions] = []
         self.agreed = 0
         self._elsewhere: dict[tuple[str, str], str] = {}
         self.judge_place(_Place(self.strategies.resolve(schema), "", ""), roots)
@@ -258,7 +260,7 @@ class _Walk:
                 found.setdefault(text, []).append(where)
         return found
 
-    def note(self, place: _Place, sides: Sides, found: Judgement) -> None:
+    def note(self, place: _Place, sides: PlaceVersions, found: Judgement) -> None:
         if found.verdict == "agreed":
             self.agreed += 1
             return
@@ -267,9 +269,9 @@ class _Walk:
         )
         name = place.name or THE_FILE
         values = (base, first, second, result)
-        self.entries.append(Entry(place.where, name, *found, *values, sides, place.item))
+        self.entries.append(EntryVersions(place.where, name, *found, *values, sides, place.item))
 
-    def judge_place(self, place: _Place, sides: Sides) -> None:
+    def judge_place(self, place: _Place, sides: PlaceVersions) -> None:
         if sides.is_unchanged:
             return
         is_atomic = merge_rule(place.schema).get("strategy") == "atomic"
@@ -283,7 +285,7 @@ class _Walk:
 
     # objects
 
-    def _judge_object(self, place: _Place, sides: Sides) -> None:
+    def _judge_object(self, place: _Place, sides: PlaceVersions) -> None:
         if is_two_records(sides):
             self.note(place, sides, judge_record(sides))
             return
@@ -291,13 +293,15 @@ class _Walk:
         members = [members_of(node) for node in sides]
         grouped: set[str] = set()
         for rule, keys in self.strategies.groups(place.schema, *members[:4]):
-            leaves = {key: Sides(*(version.get(key) for version in members)) for key in keys}
+            leaves = {
+                key: PlaceVersions(*(version.get(key) for version in members)) for key in keys
+            }
             self._judge_group(place, rule, leaves)
             grouped.update(keys)
 
         for key in {**members[3], **members[0], **members[1], **members[2]}:
             if key not in grouped:
-                below = Sides(*(version.get(key) for version in members))
+                below = PlaceVersions(*(version.get(key) for version in members))
                 self.judge_place(self._member(place, key), below)
 
     def _member(self, place: _Place, key: str) -> _Place:
@@ -305,7 +309,7 @@ class _Walk:
         schema = self.strategies.member(place.schema, key)
         return _Place(schema, join_pointer(place.where, key), name)
 
-    def _judge_group(self, place: _Place, rule: Schema, leaves: dict[str, Sides]) -> None:
+    def _judge_group(self, place: _Place, rule: Schema, leaves: dict[str, PlaceVersions]) -> None:
         contested = [key for key, sides in leaves.items() if sides.is_contested]
         winners = {key: compare(leaves[key]).side for key in contested if _is_choice(leaves[key])}
         is_blend = {*PARENTS} <= {*winners.values()} and not _is_group_by_rule(leaves)
@@ -318,7 +322,7 @@ class _Walk:
                 found = Judgement("mixed-up", "both", _describe_blend(winners))
             self.note(self._member(place, key), sides, found)
 
-    def _judge_leaf(self, rule: Schema, sides: Sides, whole: Side) -> Judgement:
+    def _judge_leaf(self, rule: Schema, sides: PlaceVersions, whole: Side) -> Judgement:
         found = judge_record(sides) if sides.is_contested else judge(sides)
         plain = compare(sides)
         if plain.verdict not in ("lost", "decided"):
@@ -342,11 +346,11 @@ class _Walk:
         # whether the list of narratives that a newer one replaced is as the rules make it
         lists = (members_of(node).get(rule["superseded"]) for node in self.roots[3:])
         result, for_first, for_second = lists
-        return Sides(None, None, None, result, for_first, for_second).is_by_rule
+        return PlaceVersions(None, None, None, result, for_first, for_second).is_by_rule
 
     # lists
 
-    def _judge_list(self, place: _Place, sides: Sides) -> None:
+    def _judge_list(self, place: _Place, sides: PlaceVersions) -> None:
         rule = merge_rule(place.schema)
         versions = [items_of(node) for node in sides]
         names = _find_names(rule, versions[:3])
@@ -424,7 +428,7 @@ class _Walk:
             keys += [] if action is None else [item_key(action.value, ("text",))]
         return text in keys
 
-    def _follow(self, entry: Entry, written: list[Entry]) -> Entry:
+    def _follow(self, entry: EntryVersions, written: list[EntryVersions]) -> EntryVersions:
         text = entry.first or entry.second or "null"
         for other in written:
             if is_reworded(text, other.result or "null"):
@@ -445,7 +449,7 @@ class _Walk:
             self._elsewhere[text, holder] = next(places, "")
         return self._elsewhere[text, holder]
 
-    def _judge_order(self, place: _Place, sides: Sides, lists: Lists) -> None:
+    def _judge_order(self, place: _Place, sides: PlaceVersions, lists: Lists) -> None:
         """Note whether the result keeps an order that a parent gave to the items that all versions
         have.
         """
@@ -486,7 +490,7 @@ def _find_names(rule: Schema, versions: list[list[Node]]) -> tuple[str, ...] | N
     return names
 
 
-def _find_container(sides: Sides) -> type | None:
+def _find_container(sides: PlaceVersions) -> type | None:
     # dict or list where the place is looked into: every version that has it has that
     base, first, second, result, *_ = sides
     parents = [node for node in (first, second) if node is not None]
@@ -502,18 +506,18 @@ def _find_container(sides: Sides) -> type | None:
     return kinds.pop() if kinds in ({dict}, {list}) else None
 
 
-def _is_choice(sides: Sides) -> bool:
+def _is_choice(sides: PlaceVersions) -> bool:
     return compare(sides).verdict == "decided"
 
 
-def _is_group_by_rule(leaves: dict[str, Sides]) -> bool:
+def _is_group_by_rule(leaves: dict[str, PlaceVersions]) -> bool:
     # as one: each leaf alone may be by the rules, and together they are a blend
     return all(is_same(sides.result, sides.for_first) for sides in leaves.values()) or all(
         is_same(sides.result, sides.for_second) for sides in leaves.values()
     )
 
 
-def _find_whole_side(leaves: dict[str, Sides]) -> Literal["", "first", "second"]:
+def _find_whole_side(leaves: dict[str, PlaceVersions]) -> Literal["", "first", "second"]:
     # the parent that a group comes from as a whole, but for what was written in the merge
     for side in PARENTS:
         if all(
@@ -531,7 +535,7 @@ def _describe_blend(winners: dict[str, Side]) -> str:
     return f"{first} from the first parent, {second} from the second"
 
 
-def _judge_whole_list(sides: Sides, versions: list[list[Node]]) -> Judgement:
+def _judge_whole_list(sides: PlaceVersions, versions: list[list[Node]]) -> Judgement:
     # nothing distinguishes its records: it is one parent's, or at least nothing of either is
     # missing
     found = judge(sides)
@@ -543,7 +547,7 @@ def _judge_whole_list(sides: Sides, versions: list[list[Node]]) -> Judgement:
     return Judgement("combined")
 
 
-def _judge_new(lists: Lists, identity: Identity, sides: Sides) -> Judgement:
+def _judge_new(lists: Lists, identity: Identity, sides: PlaceVersions) -> Judgement:
     # an item that no version had before the merge
     if sides.is_by_rule:
         return judge(sides)
@@ -568,7 +572,7 @@ def _show(value: Any) -> str:
     return value if type(value) is str else canonical_text(value)
 
 
-def _is_written(entry: Entry) -> bool:
+def _is_written(entry: EntryVersions) -> bool:
     return entry.verdict == "edited" and entry.first is None and entry.second is None
 
 
@@ -582,7 +586,9 @@ def _find_oldest(rule: Schema, lists: Lists) -> tuple[int, str] | None:
     return min((instant for instant in instants if instant is not None), default=None)
 
 
-def _is_cut(rule: Schema, entry: Entry, lists: Lists, oldest: tuple[int, str] | None) -> bool:
+def _is_cut(
+    rule: Schema, entry: EntryVersions, lists: Lists, oldest: tuple[int, str] | None
+) -> bool:
     # the rules cut it too, or the list is full and the item is not newer than what it holds
     if compare(entry.sides).verdict != "lost":
         return False

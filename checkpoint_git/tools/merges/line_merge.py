@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.git.merges.conflicts import read_line_merges
 from checkpoint_git.git.merges.merges import (
-    Commit,
+    MergeCommit,
     Touched,
     Versions,
     read_files_at,
@@ -38,7 +38,7 @@ def predict_line_merge(
 ) -> AuditedMerge:
     """Return what a server's merge of two commits would do to their checkpoints."""
     made = merge_by_lines(plain, first, second)
-    commit = Commit(made.tree, made.tree, (first, second), "")
+    commit = MergeCommit(made.tree, made.tree, (first, second), "")
     touched = read_touched(plain.cwd, commit, plain.env)
     event = Event("", names)
     stopped = find_stopped(made)
@@ -89,7 +89,7 @@ def _describe_stop(kinds: Sequence[str]) -> str:
     return f"decide by hand ({', '.join(kinds)})" if any(kinds) else "decide by hand"
 
 
-Events = Sequence[tuple[Commit, Event]]
+Events = Sequence[tuple[MergeCommit, Event]]
 
 
 def audit_merges(
@@ -124,7 +124,7 @@ def gather(event: Event, touched: Touched, files: list[AuditedFile]) -> AuditedM
     return AuditedMerge(event, files, touched.whole, crowded, bases=touched.bases)
 
 
-def _find_ways(plain: Plain, commit: Commit, files: Iterable[AuditedFile]) -> None:
+def _find_ways(plain: Plain, commit: MergeCommit, files: Iterable[AuditedFile]) -> None:
     """Find how each result was made; that is unknown where git cannot make the merge again."""
     made = None
     if len(commit.parents) == 2 and files:

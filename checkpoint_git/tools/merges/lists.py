@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from checkpoint_git.core.jsontext import Node
 from checkpoint_git.merge.items import find_repeated, identify
-from checkpoint_git.tools.merges.verdict import Sides
+from checkpoint_git.tools.merges.verdict import PlaceVersions
 
 Identity = tuple[str, int]  # the key of an item, and how many items of that key come before it
 Items = dict[Identity, Node]
 
 
 class Lists(NamedTuple):
-    """The items by identity, in each version as in `Sides`.
+    """The items by identity, in each version as in `PlaceVersions`.
 
     names: the members that identify an item; () for items that identify themselves.
     numbers: where an item is in the result, or else in a version that has it.
@@ -36,12 +36,12 @@ class Lists(NamedTuple):
         """The versions that were merged, their base included."""
         return self.base, self.first, self.second
 
-    def sides(self, identity: Identity) -> Sides:
-        return Sides(*(items.get(identity) for items in self[:6]))
+    def sides(self, identity: Identity) -> PlaceVersions:
+        return PlaceVersions(*(items.get(identity) for items in self[:6]))
 
 
 def make_lists(versions: list[list[Node]], names: tuple[str, ...]) -> Lists:
-    """Match the items of a list, given as in `Sides`."""
+    """Match the items of a list, given as in `PlaceVersions`."""
     repeated = find_repeated(versions[:3], names)
     base, first, second, *others = (identify(items, names, repeated) for items in versions)
     copies = _count_copies((*first, *second))

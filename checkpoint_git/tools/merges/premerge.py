@@ -19,7 +19,7 @@ from checkpoint_git.git.remotes import (
     read_remote_ref,
 )
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Env, Request, show_name
+from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Env, PullRequest, show_name
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
 from checkpoint_git.version import __version__
 
@@ -51,7 +51,7 @@ class MovedError(CheckpointError):
 
 # Where these differ, ours is made a commit and pushed. The pull request is untrusted: nothing of it
 # is checked out, run, or asked how it wants to be merged.
-def premerge(request: Request, now: int, env: Env) -> Premerge:
+def premerge(request: PullRequest, now: int, env: Env) -> Premerge:
     """Merges a pull request, writes the commit where it is needed and pushes it where that was
     asked for. Raises MovedError where the branch moved meanwhile, UnrelatedError for unrelated
     histories, CheckpointError if a shallow clone cannot be deepened or the push was refused.
@@ -79,7 +79,7 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
     return done._replace(commit=commit, pushed=request.push)
 
 
-def _merge(request: Request, now: int, env: Env) -> Premerge:
+def _merge(request: PullRequest, now: int, env: Env) -> Premerge:
     with open_plain(request.cwd, env) as plain:
         by_lines = merge_by_lines(plain, request.head, request.base)
         merged = merge_commits(
@@ -134,7 +134,7 @@ def _is_same(versions: list[bytes]) -> bool:
     return len(values) == 2 and values[0] == values[1]
 
 
-def _make_message(request: Request, count: int) -> str:
+def _make_message(request: PullRequest, count: int) -> str:
     # Names are untrusted: what services take for commands is left out of them
     names = (request.base_name, request.head_name)
     base, head = (_UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in names)
@@ -145,7 +145,7 @@ def _make_message(request: Request, count: int) -> str:
     )
 
 
-def _push(request: Request, commit: str, env: Env) -> None:
+def _push(request: PullRequest, commit: str, env: Env) -> None:
     reply = push_commit(request.cwd, request.remote, request.ref, commit, request.head, env)
     if reply.kind == "arrived":
         return

@@ -15,7 +15,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import join_some, plain_path, plural
 from checkpoint_git.git.remotes import network_env
 from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
-from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
+from checkpoint_git.tools.merges.pull_request import PullRequest, follow, read_request
 from checkpoint_git.tools.merges.tree_merge import Kind, Remaining
 
 _MOST_NAMED = 20  # paths in one line
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return describe_premerge(request, premerge(request, invocation.now, env))
 
 
-def describe_premerge(request: Request, done: Premerge) -> Outcome:
+def describe_premerge(request: PullRequest, done: Premerge) -> Outcome:
     findings: list[Finding] = []
     if done.merged:
         documents = {file.path: file.sides[0] for file in done.merged.files}
@@ -83,7 +83,7 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
 
 
 def _find_remaining(
-    request: Request, remaining: Remaining, ours: bytes | None
+    request: PullRequest, remaining: Remaining, ours: bytes | None
 ) -> Iterator[Finding]:
     if remaining.clashes:
         yield from _find_clashes(request, remaining, ours)
@@ -106,7 +106,9 @@ def _find_remaining(
     yield Finding(_CODES[remaining.kind], "error", message, remaining.path, hint=hint)
 
 
-def _find_clashes(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
+def _find_clashes(
+    request: PullRequest, remaining: Remaining, ours: bytes | None
+) -> Iterator[Finding]:
     """Yield a finding for each place of a checkpoint that both sides changed."""
     code = _CODES[remaining.kind]
     resolve = ("checkpoint", "resolve", plain_path(remaining.path))
@@ -191,7 +193,7 @@ def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
         return [(0, 0)] * len(places)
 
 
-def _summarize(request: Request, done: Premerge) -> Line:
+def _summarize(request: PullRequest, done: Premerge) -> Line:
     text, style = _SAID[done.state]
     if done.pushed:
         did = f"was merged with {request.base_name} and pushed: commit {done.commit[:12]}"
@@ -232,7 +234,7 @@ def _describe(done: Premerge) -> Iterator[Line]:
         )
 
 
-def _advise(request: Request) -> list[Line]:
+def _advise(request: PullRequest) -> list[Line]:
     branch, remote = shlex.quote(request.head_name), shlex.quote(request.remote)
     is_id = request.base.startswith(request.base_name)
     base = shlex.quote(request.base_name if is_id else f"{request.remote}/{request.base_name}")
@@ -245,7 +247,7 @@ def _advise(request: Request) -> list[Line]:
     ]
 
 
-def _data(request: Request, done: Premerge) -> dict[str, Any]:
+def _data(request: PullRequest, done: Premerge) -> dict[str, Any]:
     merged = done.merged
     left = merged.remaining if merged else ()
     return {

@@ -15,7 +15,7 @@ Env = Mapping[str, str]
 LONGEST_NAME = 100  # characters
 
 
-class Request(NamedTuple):
+class PullRequest(NamedTuple):
     cwd: str  # in the repository
     remote: str  # its name or address
     base_name: str  # as people call it
@@ -27,7 +27,7 @@ class Request(NamedTuple):
     dry_run: bool
 
 
-def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
+def read_request(args: argparse.Namespace, cwd: str, env: Env) -> PullRequest:
     """What is not here is fetched. Raises CheckpointError if the words are not clear."""
     if not args.base:
         raise CheckpointError(
@@ -59,7 +59,7 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
         head = _find_commit(head_name, remote, cwd, env)
 
     names = [_short_name(name, remote) for name in (args.base, ref or head_name)]
-    return Request(cwd, remote, names[0], names[1], base, head, ref, push, args.dry_run)
+    return PullRequest(cwd, remote, names[0], names[1], base, head, ref, push, args.dry_run)
 
 
 def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) -> str:
@@ -106,7 +106,7 @@ def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
     return commit if commit and fetch(cwd, remote, [ref], env) else ""
 
 
-def follow(request: Request, env: Env) -> Request:
+def follow(request: PullRequest, env: Env) -> PullRequest:
     """With the head that its branch has by now. Raises CheckpointError if it cannot be fetched."""
     commit = read_remote_ref(request.cwd, request.remote, request.ref, env)
     if not commit or not fetch(request.cwd, request.remote, [request.ref], env):

@@ -9,7 +9,7 @@ from checkpoint_git.core.jsonwrite import rewrite
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.merge.result import OURS, is_same
-from checkpoint_git.tools.merges.judge import Entry, MergeJudge
+from checkpoint_git.tools.merges.judge import EntryVersions, MergeJudge
 from checkpoint_git.tools.merges.lists import Identity, Items, Lists
 
 CONTRADICTED = "both sides changed it: decide by hand"
@@ -30,7 +30,7 @@ def repair(
     judge: MergeJudge,
     result: bytes | None,
     later: bytes,
-    is_wanted: Callable[[Entry], bool],
+    is_wanted: Callable[[EntryVersions], bool],
     *,
     whole: bool = False,
 ) -> Repaired:
@@ -61,13 +61,13 @@ def remake(judge: MergeJudge) -> bytes | None:
     return judge.merged.data
 
 
-def _mend(judge: MergeJudge, data: bytes, is_wanted: Callable[[Entry], bool]) -> Repaired:
+def _mend(judge: MergeJudge, data: bytes, is_wanted: Callable[[EntryVersions], bool]) -> Repaired:
     # Containers are found before the first of them is changed: their places in lists move.
     root = parse(decode(data))
     value = deepcopy(root.value)
     refused: list[Refusal] = []
-    members: list[tuple[Any, Entry]] = []
-    items: dict[str, tuple[list[Any], list[Entry]]] = {}
+    members: list[tuple[Any, EntryVersions]] = []
+    items: dict[str, tuple[list[Any], list[EntryVersions]]] = {}
     for entry in judge.judge(data).damage:
         if not is_wanted(entry):
             continue
@@ -87,17 +87,17 @@ def _mend(judge: MergeJudge, data: bytes, is_wanted: Callable[[Entry], bool]) ->
     return Repaired(rewrite(root, value).encode(), tuple(refused))
 
 
-def _holder_of(entry: Entry) -> str:
+def _holder_of(entry: EntryVersions) -> str:
     return entry.where.rpartition("/")[0]
 
 
-def _find_holder(value: Any, entry: Entry) -> Any:
+def _find_holder(value: Any, entry: EntryVersions) -> Any:
     for key in split_pointer(_holder_of(entry)):
         value = value[int(key)] if type(value) is list else value[key]
     return value
 
 
-def _mend_member(holder: dict[str, Any], entry: Entry) -> Iterable[Refusal]:
+def _mend_member(holder: dict[str, Any], entry: EntryVersions) -> Iterable[Refusal]:
     if not entry.sides.is_settled:
         yield entry.where, CONTRADICTED
         return
@@ -109,7 +109,7 @@ def _mend_member(holder: dict[str, Any], entry: Entry) -> Iterable[Refusal]:
         holder[key] = deepcopy(wanted.value)
 
 
-def _mend_items(holder: list[Any], entries: list[Entry]) -> Iterable[Refusal]:
+def _mend_items(holder: list[Any], entries: list[EntryVersions]) -> Iterable[Refusal]:
     # every damaged item comes to be there as often, and as, the rules want it
     assert entries[0].item is not None
     lists = entries[0].item.lists

@@ -20,14 +20,14 @@ from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
 from checkpoint_git.git.objects import read_index
-from checkpoint_git.merge.conflicts import Answer, Conflict, Decision, is_about
+from checkpoint_git.merge.conflicts import Conflict, Decision, NextAnswer, is_about
 from checkpoint_git.protocols.registry import is_merged, own_folders
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import (
     TAKES,
     Asker,
-    Request,
     Resolved,
+    ResolveRequest,
     list_fields,
     plan_file,
 )
@@ -119,29 +119,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Exit code 1 while anything is left to decide or to fix."""
     dry_run = args.dry_run or args.list
-    request = Request(args.paths, args.take, args.where, dry_run, _read_answer(args))
+    request = ResolveRequest(args.paths, args.take, args.where, dry_run, _read_answer(args))
     asks = invocation.interactive and not args.take and not dry_run
     asker = Asker(invocation.stdin, invocation.stderr) if asks else None
     result = resolve(invocation.cwd, request, invocation.now, asker, say_waiting(invocation.stderr))
     return _make_outcome(result, dry_run)
 
 
-def _read_answer(args: argparse.Namespace) -> Answer | None:
+def _read_answer(args: argparse.Namespace) -> NextAnswer | None:
     if args.next is not None and args.complete:
         raise CheckpointError(
             "--next and --complete cannot be combined", "give --next while work is left"
         )
     if args.complete:
-        return Answer(None)
+        return NextAnswer(None)
     if args.next is None:
         return None
     if args.next.strip() in ("", "..."):
         raise CheckpointError("--next needs a text", 'name it: --next "Write the release notes"')
-    return Answer(args.next)
+    return NextAnswer(args.next)
 
 
 def resolve(
-    cwd: str, request: Request, now: int, asker: Asker | None = None, on_wait: Tell = lambda: None
+    cwd: str,
+    request: ResolveRequest,
+    now: int,
+    asker: Asker | None = None,
+    on_wait: Tell = lambda: None,
 ) -> ResolveResult:
     """Decides and stages. asker: who is asked about what the request does not decide; None: nobody.
     Raises CheckpointError for a path that git does not know, and for a place at which there is no
@@ -242,7 +246,7 @@ def _find_names(path: str, cwd: str, top: Top) -> list[str]:
     return names
 
 
-def _check_wheres(cases: Sequence[Case], request: Request) -> None:
+def _check_wheres(cases: Sequence[Case], request: ResolveRequest) -> None:
     if not request.wheres or not cases:
         return
     known = [conflict for case in cases for conflict in list_conflicts(case)]
@@ -256,7 +260,7 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
             )
 
 
-def _check_answer(cases: Sequence[Case], request: Request) -> None:
+def _check_answer(cases: Sequence[Case], request: ResolveRequest) -> None:
     """Raise CheckpointError if it is unclear which question is answered; a decision may still raise
     one.
     """
@@ -443,7 +447,7 @@ def _file_data(file: Resolved) -> dict[str, Any]:
 
 
 def _say_decision(decision: Decision) -> str:
-    if not isinstance(decision, Answer):
+    if not isinstance(decision, NextAnswer):
         return NAMES[decision]
     return (
         "complete"
@@ -453,7 +457,7 @@ def _say_decision(decision: Decision) -> str:
 
 
 def _decision_data(where: str, decision: Decision) -> dict[str, Any]:
-    if not isinstance(decision, Answer):
+    if not isinstance(decision, NextAnswer):
         return {"where": where, "take": NAMES[decision]}
     if decision.item is None:
         return {"where": where, "take": "complete"}

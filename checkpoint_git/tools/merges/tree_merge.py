@@ -17,7 +17,7 @@ from checkpoint_git.git.merges import trees
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.conflicts import merge_as_text, read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW, read_contents
-from checkpoint_git.git.objects import Entry, read_commit
+from checkpoint_git.git.objects import TreeEntry, read_commit
 from checkpoint_git.git.run import Env
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
@@ -223,7 +223,8 @@ def _merge_one(
 def _write_made(sealed: Sealed, tree: str, made: Mapping[str, tuple[str, bytes]]) -> str:
     blobs = trees.write_blobs(sealed, [data for _, data in made.values()])
     entries = {
-        path: Entry(mode, blob) for (path, (mode, _)), blob in zip(made.items(), blobs, strict=True)
+        path: TreeEntry(mode, blob)
+        for (path, (mode, _)), blob in zip(made.items(), blobs, strict=True)
     }
     return trees.write_tree(sealed, tree, entries)
 

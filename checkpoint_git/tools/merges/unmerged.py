@@ -245,7 +245,7 @@ def describe_sides(case: Case) -> str:
     )
 
 
-def _describe_change(base: conflicts.Version | None, side: conflicts.Version | None) -> str:
+def _describe_change(base: conflicts.FileVersion | None, side: conflicts.FileVersion | None) -> str:
     if side is None:
         return "removed the file" if base else "has no such file"
     if base is None:
@@ -261,7 +261,7 @@ def _describe_change(base: conflicts.Version | None, side: conflicts.Version | N
     return f"changed it ({shown})" if changed else "changed it"
 
 
-def _read_value(version: conflicts.Version) -> Any:
+def _read_value(version: conflicts.FileVersion) -> Any:
     try:
         return parse_any(decode(version.data)).value
     except JsonTextError:

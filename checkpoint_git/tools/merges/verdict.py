@@ -42,7 +42,7 @@ class Judgement(NamedTuple):
     note: str = ""
 
 
-class Sides(NamedTuple):
+class PlaceVersions(NamedTuple):
     """One place in every version of a merge, None in a version that lacks it.
 
     `first` and `second` are the merge's parents. `for_first` and `for_second` are what the merge
@@ -78,7 +78,7 @@ class Sides(NamedTuple):
         return is_same(self.result, self.for_first) or is_same(self.result, self.for_second)
 
 
-def judge(sides: Sides) -> Judgement:
+def judge(sides: PlaceVersions) -> Judgement:
     """Return the verdict on a place that is taken as a whole."""
     found = compare(sides)
     if sides.is_by_rule:
@@ -88,7 +88,7 @@ def judge(sides: Sides) -> Judgement:
     return found
 
 
-def compare(sides: Sides) -> Judgement:
+def compare(sides: PlaceVersions) -> Judgement:
     """Return the verdict that holds where no merge rule says anything about the place."""
     base, first, second, result, *_ = sides
     if is_same(first, second):
@@ -129,7 +129,7 @@ def _judge_foreign(base: Node | None, result: Node | None) -> Judgement:
     return Judgement("edited")
 
 
-def _excuse_by_rule(sides: Sides, found: Judgement) -> Judgement:
+def _excuse_by_rule(sides: PlaceVersions, found: Judgement) -> Judgement:
     # no result is blamed for what the merge rules ask for
     if found.verdict in ("agreed", *PARENTS):
         return found
@@ -142,16 +142,16 @@ def _excuse_by_rule(sides: Sides, found: Judgement) -> Judgement:
     return Judgement("first" if winner == "first" else "second", winner, _BY_RULE)
 
 
-def is_two_records(sides: Sides) -> bool:
+def is_two_records(sides: PlaceVersions) -> bool:
     """Return whether each parent changed what the object is known by."""
     base, first, second = (members_of(node) for node in sides[:3])
     name = next((name for name in NATURAL_KEYS if name in first and name in second), None)
     if name is None:
         return False
-    return Sides(base.get(name), first[name], second[name], None).is_contested
+    return PlaceVersions(base.get(name), first[name], second[name], None).is_contested
 
 
-def judge_record(sides: Sides) -> Judgement:
+def judge_record(sides: PlaceVersions) -> Judgement:
     """Return the verdict where the parents may hold two records: a result may be a mixture."""
     found = judge(sides)
     if found.verdict != "edited":

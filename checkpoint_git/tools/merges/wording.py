@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from checkpoint_git.core.terminal_text import say_value
-from checkpoint_git.tools.merges.judge import Comparison, Entry
+from checkpoint_git.tools.merges.judge import EntryVersions, MergeComparison
 from checkpoint_git.tools.merges.verdict import OTHER
 
 _ORDINALS = {1: "first", 2: "second", 3: "third"}
@@ -29,12 +29,12 @@ class Parents(NamedTuple):
         return f"the {_ORDINALS.get(number, f'{number}th')} parent"
 
 
-def say_entry(entry: Entry, parents: Parents) -> str:
+def say_entry(entry: EntryVersions, parents: Parents) -> str:
     text = f"{entry.name}: {_say_verdict(entry, parents)}"
     return f"{text} ({entry.note})" if entry.note else text
 
 
-def _say_verdict(entry: Entry, parents: Parents) -> str:
+def _say_verdict(entry: EntryVersions, parents: Parents) -> str:
     value = say_value(entry.second if entry.first is None else entry.first)
     match entry.verdict:
         case "first" | "second":
@@ -56,7 +56,7 @@ def _say_verdict(entry: Entry, parents: Parents) -> str:
     return _say_result(entry, parents)
 
 
-def _say_result(entry: Entry, parents: Parents) -> str:
+def _say_result(entry: EntryVersions, parents: Parents) -> str:
     # what is in the result, and is no parent's as it is there
     result = say_value(entry.result)
     # the name of an item that is known by all that it holds says already what it is
@@ -75,14 +75,14 @@ def _say_result(entry: Entry, parents: Parents) -> str:
     return "no document" if entry.result is None else f"{result} is made of two records"
 
 
-def _say_decided(entry: Entry, parents: Parents) -> str:
+def _say_decided(entry: EntryVersions, parents: Parents) -> str:
     first, second = say_value(entry.first), say_value(entry.second)
     kept, other = (first, second) if entry.side == "first" else (second, first)
     winner, loser = parents.name(entry.side), parents.name(OTHER[entry.side])
     return f"{kept} of {winner} was kept, {other} of {loser} was not"
 
 
-def _say_taken(entry: Entry, parent: str) -> str:
+def _say_taken(entry: EntryVersions, parent: str) -> str:
     value = entry.first if entry.verdict == "first" else entry.second
     if value is None:
         return f"removed, as by {parent}"
@@ -93,7 +93,7 @@ def _say_taken(entry: Entry, parent: str) -> str:
     return f"{say_value(value)}, as {parent} changed it"
 
 
-def _say_lost(entry: Entry, parents: Parents) -> str:
+def _say_lost(entry: EntryVersions, parents: Parents) -> str:
     rest = "" if entry.result is None else f"; {say_value(entry.result)} was kept"
     if entry.side == "both" and entry.first != entry.second:
         first, second = say_value(entry.first), say_value(entry.second)
@@ -106,12 +106,12 @@ def _say_lost(entry: Entry, parents: Parents) -> str:
     return f"{say_value(value)} of {parents.name(entry.side)} is gone{rest}"
 
 
-def _is_named(entry: Entry, value: str | None) -> bool:
+def _is_named(entry: EntryVersions, value: str | None) -> bool:
     known = entry.name.partition("[")[2].removesuffix("]").removesuffix("...")
     return bool(value and known) and (value or "").strip('"').startswith(known)
 
 
-def describe_ours(ours: Comparison) -> str:
+def describe_ours(ours: MergeComparison) -> str:
     if not ours.clean:
         return f"the checkpoint driver would ask for a decision: {_join(ours.conflicts)}"
     if ours.same:

@@ -17,7 +17,7 @@ from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_link, find_place, is_inside, relative_path
 from checkpoint_git.git.history.steps import read_branch
 from checkpoint_git.git.own_files import read_start
-from checkpoint_git.protocols.contract import Question, read_summaries
+from checkpoint_git.protocols.contract import StatusQuestion, read_summaries
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.report.page import make_page, render
 
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         tell("looking at the checkpoints and their history...")
         summaries = list(
             read_summaries(
-                Question(place, invocation.now, invocation.env, "report", since=args.since)
+                StatusQuestion(place, invocation.now, invocation.env, "report", since=args.since)
             )
         )
         drift = None if args.no_doctor else _diagnose(place, invocation, tell, trouble)

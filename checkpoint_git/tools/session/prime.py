@@ -8,7 +8,7 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
 from checkpoint_git.disk.discover import Place, find_repository
 from checkpoint_git.git.clone import find_claims, find_conflicts, find_gaps, find_nested
-from checkpoint_git.protocols.contract import Question, read_summaries
+from checkpoint_git.protocols.contract import StatusQuestion, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
 from checkpoint_git.tools.session.record import (
@@ -87,7 +87,7 @@ def prime(
     if place is None:
         return _prime_without_checkpoints(cwd, env, tokens)
 
-    summaries = list(read_summaries(Question(place, now, env, "prime")))
+    summaries = list(read_summaries(StatusQuestion(place, now, env, "prime")))
     claims = find_claims(place.work_tree, place.git_dir, env, now)[:8]
     lines = [clean(claim.line, 240) for claim in claims]
     lines += summaries[0].lines

@@ -30,7 +30,7 @@ _MOVE = re.compile(rf"{_ID} {_ID} (?:[^\t]* )?([0-9]{{1,12}}) [^ \t]*\t{_WORK}")
 _MOST_MOVES = 200
 
 
-class Work(NamedTuple):
+class UnsavedWork(NamedTuple):
     """What is younger than what was written last. commits: how many. since: nanoseconds. written:
     by a checkpoint.
     """
@@ -41,7 +41,9 @@ class Work(NamedTuple):
     written: bool
 
 
-def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0) -> Work | None:
+def find_work(
+    place: Place, session: str, env: Mapping[str, str], since: int = 0
+) -> UnsavedWork | None:
     """What was done since the session started or a checkpoint was written, whichever is later; None
     for nothing. None too outside git, and for a session whose start is not known. since: a later
     time to count from, nanoseconds. Raises CheckpointError if git fails.
@@ -69,7 +71,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
         path for path in sorted(times, key=lambda path: (-times[path], path)) if times[path] > after
     )
     commits = sum(seconds * SECOND > after for _, _, seconds in moves)
-    return Work(younger, commits, after, wrote > started) if younger else None
+    return UnsavedWork(younger, commits, after, wrote > started) if younger else None
 
 
 def has_gone_on(place: Place, session: str, env: Mapping[str, str], since: int) -> bool:
@@ -77,7 +79,7 @@ def has_gone_on(place: Place, session: str, env: Mapping[str, str], since: int) 
     return read_written(place) > since or find_work(place, session, env, since) is not None
 
 
-def describe_work(work: Work, name: str = "NAME") -> str:
+def describe_work(work: UnsavedWork, name: str = "NAME") -> str:
     """A sentence that holds no untrusted text. name: from name_checkpoint."""
     files = plural(len(work.files), "file")
     commits = f" ({plural(work.commits, 'commit')})" if work.commits else ""

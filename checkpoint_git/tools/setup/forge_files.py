@@ -16,7 +16,7 @@ from checkpoint_git.git.attributes import FILE as ATTRIBUTES
 from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.agents.table import read_stamped, render_stamped
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, write_step
+from checkpoint_git.tools.setup.steps import RemoveFile, SetupStep, write_step
 from checkpoint_git.tools.setup.survey import read_file
 from checkpoint_git.version import __version__
 
@@ -97,7 +97,7 @@ def is_unedited(data: bytes) -> bool:
     return read_stamped(data).state == "ours"
 
 
-def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -> list[Step]:
+def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -> list[SetupStep]:
     asked = [forge for forge in FORGES if forge in wanted]
     there = [forge for forge in FORGES if forge not in asked and _find_unedited(work_tree, forge)]
     if not asked and not there:
@@ -119,9 +119,11 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
     return steps
 
 
-def plan_forges_removal(work_tree: str) -> list[Step]:
+def plan_forges_removal(work_tree: str) -> list[SetupStep]:
     return [
-        Step("remove", path, "", RemoveFile(os.path.join(work_tree, path), folders=path.count("/")))
+        SetupStep(
+            "remove", path, "", RemoveFile(os.path.join(work_tree, path), folders=path.count("/"))
+        )
         for forge in FORGES
         for path in _find_unedited(work_tree, forge)
     ]
@@ -135,19 +137,21 @@ def _find_unedited(work_tree: str, forge: Forge) -> list[str]:
     ]
 
 
-def _plan_file(work_tree: str, name: str, data: bytes) -> Step:
+def _plan_file(work_tree: str, name: str, data: bytes) -> SetupStep:
     path = os.path.join(work_tree, *name.split("/"))
     found = read_file(path)
     needs_include = name == ".gitlab-ci.yml"  # another file of that name can include ours
     instead = f"add to it: include: [{{local: {_INCLUDED}}}]" if needs_include else _FOREIGN
     # a symbolic link on the way would take what is written somewhere else
     if found.blocked or find_link(os.path.dirname(name), work_tree):
-        return Step("skip", name, f"{found.blocked or 'its folder is a symbolic link'}; {instead}")
+        return SetupStep(
+            "skip", name, f"{found.blocked or 'its folder is a symbolic link'}; {instead}"
+        )
     if found.data is None or found.data == data or is_unedited(found.data):
         return write_step(name, path, found.data, data, _TRACKED)
     if needs_include and _INCLUDED.encode() in found.data:
-        return Step("keep", name)
-    return Step("skip", name, instead)
+        return SetupStep("keep", name)
+    return SetupStep("skip", name, instead)
 
 
 def _read_base(work_tree: str, env: Mapping[str, str]) -> str:

@@ -33,7 +33,7 @@ from checkpoint_git.tools.setup.driven_files import find_unreadable, report_unre
 from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.tools.setup.steps import (
     PRIVATE,
-    Step,
+    SetupStep,
     apply_steps,
     describe_steps,
     leave_hidden,
@@ -85,7 +85,7 @@ class Options(NamedTuple):
 class InitResult(NamedTuple):
     root: str  # the folder that holds .checkpoints, or the bare repository
     work_tree: str | None  # None outside git and in a bare repository
-    steps: list[Step]
+    steps: list[SetupStep]
     findings: list[Finding]
     bare: bool = False
 
@@ -185,7 +185,7 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     with setup_lock(None if options.dry_run else repository):
         place = None if is_bare else find_or_plan_place(cwd)
         survey = None
-        steps = list[Step]()
+        steps = list[SetupStep]()
         if place:
             steps += _plan_place(place, options, env)
         if repository:
@@ -218,7 +218,7 @@ def _find_root(survey: Survey | None, place: Place | None, cwd: str) -> str:
     return place.root if place else cwd
 
 
-def _plan_place(place: Place, options: Options, env: Mapping[str, str]) -> list[Step]:
+def _plan_place(place: Place, options: Options, env: Mapping[str, str]) -> list[SetupStep]:
     """Return the steps for the folder of checkpoints, and for coding agents."""
     check_way(place.directory, place.top)
     steps = [plan.plan_folder(place)]
@@ -227,7 +227,7 @@ def _plan_place(place: Place, options: Options, env: Mapping[str, str]) -> list[
     return steps
 
 
-def _plan_repository(survey: Survey, options: Options, cwd: str) -> list[Step]:
+def _plan_repository(survey: Survey, options: Options, cwd: str) -> list[SetupStep]:
     """Return the steps for a repository.
 
     A bare one gets what a server needs: the drivers, their attributes and one hook that checks
@@ -283,8 +283,8 @@ def _check_bare(options: Options) -> None:
 
 
 def find_wanted(
-    survey: Survey, options: Options, cwd: str, copies: Sequence[Step] = ()
-) -> plan.Wanted:
+    survey: Survey, options: Options, cwd: str, copies: Sequence[SetupStep] = ()
+) -> plan.WantedSetup:
     """Where the options say nothing, an earlier init's choices stay. copies: of the schema of other
     JSON files.
     """
@@ -299,7 +299,9 @@ def find_wanted(
 
     settings = driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas)
     agreed = _find_agreement(survey, options, cwd) if copies else ""
-    return plan.Wanted(settings, options.hooks, options.adopt, options.patterns, driver, agreed)
+    return plan.WantedSetup(
+        settings, options.hooks, options.adopt, options.patterns, driver, agreed
+    )
 
 
 def _find_agreement(survey: Survey, options: Options, cwd: str) -> str:
@@ -316,7 +318,7 @@ def _find_agreement(survey: Survey, options: Options, cwd: str) -> str:
     return write_agreement(data, os.path.relpath(path, top).replace(os.sep, "/"))
 
 
-def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[Step]:
+def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[SetupStep]:
     # A copy named by its content, in the git directory: a branch can change the file that was named
     if options.json_schema is None:
         return []
@@ -388,7 +390,7 @@ _REPAIRS = {
 
 def plan_repairs(
     root: str, codes: Set[str], env: Mapping[str, str]
-) -> tuple[list[Step], Repository | None]:
+) -> tuple[list[SetupStep], Repository | None]:
     """The steps of init that fix findings of these codes; nobody else's settings, lines or hooks
     are taken over.
     """

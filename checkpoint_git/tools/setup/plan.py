@@ -21,7 +21,7 @@ from checkpoint_git.tools.setup.hook_files import SERVER_HOOKS, HookFile
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveSettings,
-    Step,
+    SetupStep,
     WriteFile,
     WriteSetting,
     removal_step,
@@ -41,7 +41,7 @@ _RECORDED = ("none", "config")
 _FOR_WORK_TREES = (settings.MERGETOOL, settings.MERGETOOL_TRUST)
 
 
-class Wanted(NamedTuple):
+class WantedSetup(NamedTuple):
     settings: Mapping[str, str]  # git configuration by key
     hooks: HookChoice = "auto"
     adopt: bool = False  # take over files that another checkpoint merge driver handles now
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
     agreed: str = ""  # the schema of those as .gitattributes names it, for other clones to accept
 
 
-def plan_uninstall(survey: Survey) -> list[Step]:
+def plan_uninstall(survey: Survey) -> list[SetupStep]:
     steps = [
         step
         for hook in (*survey.hooks, *survey.left_hooks)
@@ -64,15 +64,17 @@ def plan_uninstall(survey: Survey) -> list[Step]:
     for label, state in _attribute_files(survey):
         steps += _plan_attributes_removal(label, state)
     keys = settings.find_own_settings(survey.settings)
-    return [*steps, Step("remove", ", ".join(keys), "", RemoveSettings(keys))] if keys else steps
+    return (
+        [*steps, SetupStep("remove", ", ".join(keys), "", RemoveSettings(keys))] if keys else steps
+    )
 
 
-def plan_leftovers(repository: Repository) -> list[Step]:
+def plan_leftovers(repository: Repository) -> list[SetupStep]:
     """Return the steps that remove what earlier versions cached in the git directories of this work
     tree.
     """
     return [
-        Step(
+        SetupStep(
             "remove",
             f".git/{found.name}",
             "a cache of an earlier version",
@@ -82,7 +84,7 @@ def plan_leftovers(repository: Repository) -> list[Step]:
     ]
 
 
-def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
+def plan_settings(survey: Survey, wanted: WantedSetup) -> list[SetupStep]:
     # A driver or tool that somebody else defined under our name is left alone
     foreign = settings.foreign_sections(survey.settings) or ("\0",)
     left_out = _FOR_WORK_TREES if survey.place.bare else ()
@@ -96,26 +98,26 @@ def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     if wanted.hooks in _RECORDED:
         steps.append(_plan_setting(survey, settings.HOOKS, wanted.hooks))
     elif wanted.hooks != "auto" and settings.HOOKS in survey.settings:
-        steps.append(Step("remove", settings.HOOKS, change=RemoveSettings((settings.HOOKS,))))
+        steps.append(SetupStep("remove", settings.HOOKS, change=RemoveSettings((settings.HOOKS,))))
 
     stale = [key for key in survey.settings if key.startswith(settings.HOOK_SECTION)]
     if stale and wanted.hooks not in ("auto", "config"):
-        steps.append(Step("remove", ", ".join(stale), change=RemoveSettings(stale)))
+        steps.append(SetupStep("remove", ", ".join(stale), change=RemoveSettings(stale)))
     return steps
 
 
-def _leave_setting(survey: Survey, key: str) -> Step:
+def _leave_setting(survey: Survey, key: str) -> SetupStep:
     hint: AnyHint = ""
     if key in survey.settings:
         hint = chain("to use ours", (("git", "config", "--unset-all", key), ("checkpoint", "init")))
-    return Step("skip", key, "is defined by something else", hint=hint)
+    return SetupStep("skip", key, "is defined by something else", hint=hint)
 
 
-def _plan_setting(survey: Survey, key: str, value: str) -> Step:
+def _plan_setting(survey: Survey, key: str, value: str) -> SetupStep:
     present = survey.settings.get(key)
     if present == value:
-        return Step("keep", key)
-    return Step(
+        return SetupStep("keep", key)
+    return SetupStep(
         "add" if present is None else "update",
         key,
         shorten(value, _SHOWN),
@@ -123,7 +125,7 @@ def _plan_setting(survey: Survey, key: str, value: str) -> Step:
     )
 
 
-def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
+def plan_attributes(survey: Survey, wanted: WantedSetup) -> list[SetupStep]:
     # git reads .gitattributes from the side that is checked out: on a branch older than our lines
     # it would never start the driver (measured). info/attributes counts on every branch and in
     # every linked worktree.
@@ -134,7 +136,7 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
         where = ", ".join(named) or "an attributes file"
         text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours is not used"
         return [
-            Step(
+            SetupStep(
                 "skip",
                 files[0][0],
                 text,
@@ -162,7 +164,7 @@ def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:
     return info if survey.place.bare else [(attributes.FILE, survey.attributes), *info]
 
 
-def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str]) -> Step:
+def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str]) -> SetupStep:
     lines = "; ".join(
         [
             *attributes.attribute_lines(),
@@ -170,7 +172,7 @@ def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str
         ]
     )
     if state.blocked:
-        return Step("skip", label, f"{state.blocked}; add to it: {lines}")
+        return SetupStep("skip", label, f"{state.blocked}; add to it: {lines}")
     data = state.lost if state.data is None else state.data
     try:
         if data is None:
@@ -183,25 +185,25 @@ def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str
             if others or has_block(data) or not attributes.has_attributes(data):
                 after = attributes.add_attributes(after, others=others)
     except CheckpointError as error:
-        return Step("skip", label, f"{error.message}: {error.hint}")
+        return SetupStep("skip", label, f"{error.message}: {error.hint}")
 
     text = lines if state.lost is None else "it was deleted: as git has it, with our lines"
     return write_step(label, state.path, state.data, after, text)
 
 
-def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
+def _plan_attributes_removal(label: str, state: FileState) -> list[SetupStep]:
     if state.data is None:
         return []
     try:
         after, folders = attributes.remove_attributes(state.data), int(has_new_folder(state.data))
     except CheckpointError as error:
-        return [Step("skip", label, f"{error.message}: {error.hint}")]
+        return [SetupStep("skip", label, f"{error.message}: {error.hint}")]
     return [] if after == state.data else [removal_step(label, state.path, after, folders=folders)]
 
 
 # No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had
 # eleven failing tests pushed.
-def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
+def plan_hooks(survey: Survey, wanted: WantedSetup) -> list[SetupStep]:
     """Return the steps for hooks, or advice if hooks belong to another tool."""
     choice = _find_hook_choice(survey, wanted.hooks)
     is_bare = survey.place.bare
@@ -209,9 +211,9 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         passes = "an invalid checkpoint but `checkpoint validate`"
         if is_bare:
             passes = "a push of an invalid checkpoint"
-        return [Step("keep", "hooks", f"none, as you asked; nothing stops {passes}")]
+        return [SetupStep("keep", "hooks", f"none, as you asked; nothing stops {passes}")]
 
-    steps = list[Step]()
+    steps = list[SetupStep]()
     if is_bare:
         names = [find_server_hook(survey, choice)]
         why = f"{names[0]} checks pushes now"
@@ -260,7 +262,7 @@ def _is_by_framework(survey: Survey, choice: HookChoice) -> bool:
     return choice == "pre-commit" or (choice == "auto" and has_framework)
 
 
-def _plan_framework(survey: Survey) -> list[Step]:
+def _plan_framework(survey: Survey) -> list[SetupStep]:
     """Return the steps for the pre-commit framework, with advice if it is not installed."""
     steps = [_plan_framework_entry(survey.framework)]
     for hook in survey.hooks:
@@ -268,12 +270,12 @@ def _plan_framework(survey: Survey) -> list[Step]:
             return steps
     text = "the framework is configured but not installed here: "
     text += "run `pre-commit install` (or `prek install`)"
-    return [*steps, Step("advise", "pre-commit", text)]
+    return [*steps, SetupStep("advise", "pre-commit", text)]
 
 
-def _plan_configured_hooks(survey: Survey, names: Sequence[str]) -> list[Step]:
+def _plan_configured_hooks(survey: Survey, names: Sequence[str]) -> list[SetupStep]:
     """Return the steps for hooks in git's configuration."""
-    steps = list[Step]()
+    steps = list[SetupStep]()
     for name in names:
         for key, value in settings.plan_hook(name, survey.shims[name]).items():
             steps.append(_plan_setting(survey, key, value))
@@ -282,18 +284,18 @@ def _plan_configured_hooks(survey: Survey, names: Sequence[str]) -> list[Step]:
     return steps
 
 
-def _advise_hooks(survey: Survey, names: Sequence[str]) -> list[Step]:
+def _advise_hooks(survey: Survey, names: Sequence[str]) -> list[SetupStep]:
     """Return advice for hooks whose folder is not part of the repository."""
     where = survey.folder.path or "(nothing)"
     text = f"core.hooksPath is {where}, which is not part of this repository; "
     text += f"nothing was installed there{_offer(survey)}"
-    steps = [Step("skip", "hooks", text)]
+    steps = [SetupStep("skip", "hooks", text)]
     folder = survey.folder.path or "hooks"
     calling = {hook.name for hook in survey.hooks if hook.calls_us}
     for name in names:
         if name not in calling:
             recipe = hook_files.write_recipe(name, os.path.join(folder, name))
-            steps.append(Step("advise", name, recipe))
+            steps.append(SetupStep("advise", name, recipe))
 
     return steps
 
@@ -312,25 +314,25 @@ def find_server_hook(survey: Survey, choice: HookChoice) -> str:
     return "update" if choice == "update" else SERVER_HOOKS[0]
 
 
-def _plan_hook(survey: Survey, hook: HookFile) -> Step:
+def _plan_hook(survey: Survey, hook: HookFile) -> SetupStep:
     label = shown_path(survey, hook.path)
     state = hook.state
     if state in ("ours", "block") or (state in ("missing", "foreign") and hook.calls_us):
-        return Step("keep", label)
+        return SetupStep("keep", label)
     if state == "moved":
-        return Step("keep", label, "the pre-commit framework runs ours from its .legacy copy")
+        return SetupStep("keep", label, "the pre-commit framework runs ours from its .legacy copy")
     if state == "damaged":
-        return Step("skip", label, f"{_DAMAGED} and run this again")
+        return SetupStep("skip", label, f"{_DAMAGED} and run this again")
     is_own = state == "missing" or hook_files.is_own_script(hook.data or b"")
     reason = "" if is_own else hook_files.why_not_extend(hook)
     if reason:
         recipe = hook_files.write_recipe(hook.name, label, hook.data)
-        return Step("skip", label, f"{reason}; {recipe}{_offer(survey)}")
+        return SetupStep("skip", label, f"{reason}; {recipe}{_offer(survey)}")
 
     data = _write_hook(survey, hook, is_own=is_own)
     change = WriteFile(hook.path, data, executable=is_own)
     how: Literal["add", "update"] = "add" if state == "missing" else "update"
-    return Step(how, label, _explain_hook(survey, hook), change)
+    return SetupStep(how, label, _explain_hook(survey, hook), change)
 
 
 def _write_hook(survey: Survey, hook: HookFile, *, is_own: bool) -> bytes:
@@ -365,7 +367,7 @@ def _offer(survey: Survey) -> str:
     )
 
 
-def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[Step]:
+def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[SetupStep]:
     steps = []
     for path, data in ((hook.path, hook.data or b""), (f"{hook.path}.legacy", hook.legacy or b"")):
         label = shown_path(survey, path)
@@ -375,32 +377,34 @@ def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[St
                 removal_step(label, path, hook_files.take_out_of(data), why, folders=folders)
             )
         elif b"checkpoint-git" in data and is_damaged(data):
-            steps.append(Step("skip", label, _DAMAGED))
+            steps.append(SetupStep("skip", label, _DAMAGED))
     return steps
 
 
-def _plan_framework_entry(state: FileState) -> Step:
+def _plan_framework_entry(state: FileState) -> SetupStep:
     entry = " / ".join(framework.entry_body().decode().splitlines())
     if state.blocked or is_damaged(state.data or b""):
-        return Step(
+        return SetupStep(
             "advise",
             framework.FILE,
             f"{state.blocked or 'our marks are damaged'}; add to its repos: {entry}",
         )
 
     if state.data is None:
-        return Step("add", framework.FILE, _TRACKED, WriteFile(state.path, framework.new_file()))
+        return SetupStep(
+            "add", framework.FILE, _TRACKED, WriteFile(state.path, framework.new_file())
+        )
     if framework.has_entry(state.data) and framework.is_current(state.data):
-        return Step("keep", framework.FILE)
+        return SetupStep("keep", framework.FILE)
     after = framework.add_entry(state.data)
     if after is None:
-        return Step(
+        return SetupStep(
             "advise",
             framework.FILE,
             f"its list of repos is written in a way we do not edit; add: {entry}",
         )
 
-    return Step(
+    return SetupStep(
         "update",
         framework.FILE,
         f"a hook checkpoint-validate; {_TRACKED}",
@@ -412,12 +416,12 @@ def shown_path(survey: Survey, path: str) -> str:
     return path.removeprefix(survey.place.work_tree + os.sep)
 
 
-def plan_folder(place: Place) -> Step:
+def plan_folder(place: Place) -> SetupStep:
     path = os.path.join(place.directory, README)
     label = os.path.relpath(path, place.top)
     if os.path.lexists(path):
-        return Step("keep", label)
-    return Step("add", label, "", WriteFile(path, load_readme()))
+        return SetupStep("keep", label)
+    return SetupStep("add", label, "", WriteFile(path, load_readme()))
 
 
 def load_readme() -> bytes:

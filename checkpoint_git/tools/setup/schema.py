@@ -20,7 +20,7 @@ from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.setup.steps import (
     Deed,
     RemoveFile,
-    Step,
+    SetupStep,
     apply_steps,
     leave_hidden,
     write_step,
@@ -127,7 +127,7 @@ def is_own_text(data: bytes) -> bool:
     return bool(comment == _sign(document))
 
 
-def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[Step]:
+def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[SetupStep]:
     steps = [_plan_file(place, schema) for schema in list_schemas()]
     steps = leave_hidden(steps, place.work_tree, invocation.env) if place.work_tree else steps
     # not before the first init, and a sparse checkout can leave it out
@@ -139,32 +139,34 @@ def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[
     )
 
 
-def _name_schemas(place: Place, now: int, deed: Deed, *, dry_run: bool) -> list[Step]:
+def _name_schemas(place: Place, now: int, deed: Deed, *, dry_run: bool) -> list[SetupStep]:
     named = (
         name(place, now, wanted=deed == "add", dry_run=dry_run)
         for name in find_hooks("name_schemas")
     )
     return [
-        Step(deed, os.path.relpath(path, place.top), "$schema") for paths in named for path in paths
+        SetupStep(deed, os.path.relpath(path, place.top), "$schema")
+        for paths in named
+        for path in paths
     ]
 
 
-def _plan_file(place: Place, schema: Exported) -> Step:
+def _plan_file(place: Place, schema: Exported) -> SetupStep:
     path = os.path.join(place.directory, FOLDER, schema.file)
     label, wanted = os.path.relpath(path, place.top), write_text(schema.document).encode()
     if find_link(path, place.top):
-        return Step("skip", label, "a symbolic link is in its place")
+        return SetupStep("skip", label, "a symbolic link is in its place")
     present = read_file(path).data
     if present is not None and present != wanted and not is_own_text(present):
-        return Step("skip", label, "it was edited")
+        return SetupStep("skip", label, "it was edited")
     return write_step(label, path, present, wanted, "")
 
 
-def remove_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
+def remove_schemas(place: Place, now: int, *, dry_run: bool) -> list[SetupStep]:
     paths = [os.path.join(place.directory, FOLDER, schema.file) for schema in list_schemas()]
     own = [path for path in paths if is_own_text(read_file(path).data or b"")]
     steps = [
-        Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1))
+        SetupStep("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1))
         for path in own
     ]
     named = _name_schemas(place, now, "remove", dry_run=dry_run)

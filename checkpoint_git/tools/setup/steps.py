@@ -55,7 +55,7 @@ class RemoveSettings(NamedTuple):
 Change = WriteFile | RemoveFile | RemoveLock | WriteSetting | RemoveSettings
 
 
-class Step(NamedTuple):
+class SetupStep(NamedTuple):
     deed: Deed
     what: str  # a file or a key, relative to the work tree where it is inside
     text: str = ""
@@ -63,23 +63,23 @@ class Step(NamedTuple):
     hint: AnyHint = ""  # what the user may do about it
 
 
-def write_step(what: str, path: str, before: bytes | None, after: bytes, text: str) -> Step:
+def write_step(what: str, path: str, before: bytes | None, after: bytes, text: str) -> SetupStep:
     """A "keep" where the file has it. before: None if there is no file."""
     if after == before:
-        return Step("keep", what)
-    return Step("update" if before is not None else "add", what, text, WriteFile(path, after))
+        return SetupStep("keep", what)
+    return SetupStep("update" if before is not None else "add", what, text, WriteFile(path, after))
 
 
 def removal_step(
     what: str, path: str, after: bytes | None, text: str = "", *, folders: int = 0
-) -> Step:
+) -> SetupStep:
     """The step that removes what is ours from a file. after: what is left of it. text: why."""
     if after is None:
-        return Step("remove", what, text, RemoveFile(path, folders))
-    return Step("remove", what, text or "our lines; the rest stays", WriteFile(path, after))
+        return SetupStep("remove", what, text, RemoveFile(path, folders))
+    return SetupStep("remove", what, text or "our lines; the rest stays", WriteFile(path, after))
 
 
-def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> list[Step]:
+def leave_hidden(steps: Sequence[SetupStep], top: str, env: Mapping[str, str]) -> list[SetupStep]:
     # The steps without new files where git tracks one that is not checked out: those would take its
     # place
     new = [step.change.path for step in steps if isinstance(step.change, WriteFile)]
@@ -98,12 +98,12 @@ def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> lis
         if name.startswith("S ")
     }
 
-    def leave(step: Step) -> Step:
+    def leave(step: SetupStep) -> SetupStep:
         name = paths.get(step.change.path) if isinstance(step.change, WriteFile) else None
         if name not in hidden:
             return step
         fix = command("git", "sparse-checkout", "add", os.path.dirname(name) or f"/{name}")
-        return Step("skip", step.what, "git tracks it, but it is not checked out", hint=fix)
+        return SetupStep("skip", step.what, "git tracks it, but it is not checked out", hint=fix)
 
     return [leave(step) for step in steps]
 
@@ -122,7 +122,7 @@ _WORDS: dict[Deed, tuple[str, str, Style]] = {
 PRIVATE = re.compile(r"\.git/|(checkpoint|diff|hook|merge|mergetool)\.(?!json\b)")
 
 
-def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
+def describe_steps(steps: Sequence[SetupStep], *, dry_run: bool) -> list[Line]:
     lines = []
     for step in steps:
         done, planned, style = _WORDS[step.deed]
@@ -131,7 +131,7 @@ def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
     return lines
 
 
-def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
+def steps_data(steps: Sequence[SetupStep]) -> list[dict[str, Any]]:
     """Return the steps as JSON has them; one with a hint has its commands as words too."""
     rows: list[dict[str, Any]] = []
     for step in steps:
@@ -176,7 +176,7 @@ def _list_left(journal: str, work_tree: str) -> list[str]:
     return folders
 
 
-def apply_steps(steps: Sequence[Step], repository: Repository | None) -> None:
+def apply_steps(steps: Sequence[SetupStep], repository: Repository | None) -> None:
     """repository: None outside git, where no step changes a setting."""
     # The folders that steps make or empty are in the journal for as long as it takes: a kill leaves
     # them to clear.
@@ -231,7 +231,7 @@ def _remove_empty_folders(path: str, count: int) -> None:
         path = os.path.dirname(path)
 
 
-def find_folders(steps: Sequence[Step]) -> list[str]:
+def find_folders(steps: Sequence[SetupStep]) -> list[str]:
     found = dict[str, str]()
     for step in steps:
         if isinstance(step.change, WriteFile):

@@ -18,7 +18,7 @@ from checkpoint_git.tools.setup.plan import README, load_readme, plan_uninstall
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveLock,
-    Step,
+    SetupStep,
     apply_steps,
     describe_steps,
     removal_step,
@@ -44,7 +44,7 @@ _BACKUPS = "backups"  # in it
 
 class UninstallResult(NamedTuple):
     work_tree: str | None  # None outside git and in a bare repository
-    steps: list[Step]
+    steps: list[SetupStep]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,51 +86,55 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
     )
 
 
-def _plan_work_tree(repository: Repository | None, cwd: str) -> list[Step]:
-    place, steps = _read_place(cwd), list[Step]()
+def _plan_work_tree(repository: Repository | None, cwd: str) -> list[SetupStep]:
+    place, steps = _read_place(cwd), list[SetupStep]()
     if place:
         steps += [] if place.git_dir else _plan_locks(place.directory)
         path = os.path.join(place.directory, README)
         if (read_file(path).data or b"").replace(b"\r\n", b"\n") == load_readme():
             steps.append(
-                Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1))
+                SetupStep(
+                    "remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)
+                )
             )
     top = repository.work_tree if repository else place.root if place else os.path.abspath(cwd)
     inner = [place.root] if place and not os.path.samefile(place.root, top) else []
     return steps + read_agent_removal([*inner, top], top)
 
 
-def _plan_locks(folder: str) -> list[Step]:
+def _plan_locks(folder: str) -> list[SetupStep]:
     paths = [(name, os.path.join(folder, name)) for name in _LOCKS]
     return [
-        Step("remove", name, "", RemoveLock(path)) for name, path in paths if os.path.lexists(path)
+        SetupStep("remove", name, "", RemoveLock(path))
+        for name, path in paths
+        if os.path.lexists(path)
     ]
 
 
-def _plan_git_dirs(repository: Repository) -> list[Step]:
-    steps, kept = _plan_locks(repository.git_dir), list[Step]()
+def _plan_git_dirs(repository: Repository) -> list[SetupStep]:
+    steps, kept = _plan_locks(repository.git_dir), list[SetupStep]()
     for git_dir in dict.fromkeys((repository.common_dir, repository.git_dir)):
         top = os.path.join(git_dir, _OWN_FOLDER)
         for folder, folders, names in os.walk(top):
             if folder == top and _BACKUPS in folders:
                 folders.remove(_BACKUPS)
                 text = "what `doctor --fix` replaced stays here until you delete it"
-                kept.append(Step("keep", f"{_OWN_FOLDER}/{_BACKUPS}", text))
+                kept.append(SetupStep("keep", f"{_OWN_FOLDER}/{_BACKUPS}", text))
             for path in (os.path.join(folder, name) for name in sorted(names)):
                 label = os.path.relpath(path, git_dir)
                 if label in ("checkpoint/automatic/index", "checkpoint/automatic.index"):
                     text = (
                         "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them"
                     )
-                    kept.append(Step("keep", "CHECKPOINT_HEAD", text))
+                    kept.append(SetupStep("keep", "CHECKPOINT_HEAD", text))
                 steps.append(
-                    Step("remove", label, "", RemoveFile(path, folders=label.count(os.sep)))
+                    SetupStep("remove", label, "", RemoveFile(path, folders=label.count(os.sep)))
                 )
 
     return steps + kept
 
 
-def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step]:
+def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[SetupStep]:
     # The lines that hide restore points from git go with the last point, and not before
     name = "info/exclude"
     path = os.path.join(repository.common_dir, name)
@@ -140,7 +144,7 @@ def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step
     left = sum(count(repository.work_tree, env) for count in find_hooks("count_untracked"))
     if left:
         return [
-            Step(
+            SetupStep(
                 "keep",
                 name,
                 f"it hides restore points ({left} left): drop them first, then uninstall again",

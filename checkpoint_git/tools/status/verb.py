@@ -8,7 +8,7 @@ from typing import Any
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps, find_gaps
-from checkpoint_git.protocols.contract import Question, find_project, read_summaries
+from checkpoint_git.protocols.contract import StatusQuestion, find_project, read_summaries
 
 _GAP_LINES = 4  # of a terminal, for one thing that the clone lacks and the command that fixes it
 
@@ -64,7 +64,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     height = 0 if args.all or form not in ("", "text") else _find_room(place, invocation)
     asked = (args.skill, args.brief, args.since, args.short, args.worktrees, args.merged, height)
     summaries = list(
-        read_summaries(Question(place, invocation.now, invocation.env, "status", form, *asked))
+        read_summaries(
+            StatusQuestion(place, invocation.now, invocation.env, "status", form, *asked)
+        )
     )
     data: dict[str, Any] = {}
     for summary in summaries:

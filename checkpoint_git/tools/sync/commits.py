@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from checkpoint_git.git.objects import Entry
+from checkpoint_git.git.objects import TreeEntry
 from checkpoint_git.git.run import GitResult, git_error, quote_path, run_git, start_git
 
 # path, and the file it becomes: git's, new content, or none
-Change = tuple[str, Entry | bytes | None]
+Change = tuple[str, TreeEntry | bytes | None]
 
 _TRIES = 20
 _NAP = 0.05  # seconds
@@ -130,7 +130,7 @@ def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterato
 
 
 def stage_files(
-    cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mapping[str, str]
+    cwd: str, files: Sequence[tuple[str, TreeEntry | None]], env: Mapping[str, str]
 ) -> bool:
     """None: the index forgets the file. Returns False if it stays locked."""
     zeros = "0" * max((len(entry.blob) for _, entry in files if entry), default=40)

@@ -18,7 +18,7 @@ from checkpoint_git.git.remotes import HEADS, check_branch, network_env
 from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.settings import SYNC_BRANCH, SYNC_REMOTE, find_setting
-from checkpoint_git.tools.sync.decide import Rules, Take
+from checkpoint_git.tools.sync.decide import MergeOptions, Take
 from checkpoint_git.tools.sync.state import Names, name_refs
 
 ATTEMPTS, TIMEOUT = 200, 120.0
@@ -42,7 +42,7 @@ class Wish(NamedTuple):
     ignored: bool = False
 
 
-class Target(NamedTuple):
+class SyncTarget(NamedTuple):
     remote: str
     branch: str
     follows: bool
@@ -55,10 +55,10 @@ class SyncContext(NamedTuple):
 
     place: Place
     top: str
-    target: Target
+    target: SyncTarget
     names: Names
     local: str
-    rules: Rules
+    rules: MergeOptions
     wish: Wish
     who: str
     env: Mapping[str, str]
@@ -86,7 +86,7 @@ def open_context(
     target = _find_target(top, settings, local, wish)
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
-    rules = Rules(choices.narrative, choices.schema, wish.take, now)
+    rules = MergeOptions(choices.narrative, choices.schema, wish.take, now)
     names, dated = (
         name_refs(target.remote, target.branch),
         {**own, "GIT_COMMITTER_DATE": f"@{now} +0000"},
@@ -145,7 +145,7 @@ def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> s
     return remote
 
 
-def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) -> Target:
+def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) -> SyncTarget:
     current = local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else ""
     followed, merge = (settings.get(f"branch.{current}.{key}", "") for key in ("remote", "merge"))
     upstream = None
@@ -170,4 +170,4 @@ def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) 
         raise CheckpointError(f"{why}, so there is none to sync with", hint)
 
     branch = check_branch(top, branch, is_new=True).removeprefix(HEADS)
-    return Target(remote, branch, (upstream or (remote, current)) == (remote, branch))
+    return SyncTarget(remote, branch, (upstream or (remote, current)) == (remote, branch))

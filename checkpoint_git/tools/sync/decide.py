@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
 from checkpoint_git.core.jsontext import JsonTextError
-from checkpoint_git.git.objects import Entry
+from checkpoint_git.git.objects import TreeEntry
 from checkpoint_git.merge.conflicts import Clash, list_clashes, take_side
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.merge.result import OURS, THEIRS
@@ -24,7 +24,7 @@ Take = Literal["", "ours", "theirs"]
 _LONGEST_VALUE = 80
 
 
-class Rules(NamedTuple):
+class MergeOptions(NamedTuple):
     """How this clone merges. take: what decides a conflict, "" for nobody. now: seconds since
     1970.
     """
@@ -35,15 +35,15 @@ class Rules(NamedTuple):
     now: int
 
 
-class Sides(NamedTuple):
+class FileSides(NamedTuple):
     """One file. base and theirs: as git has them, None for no file; ours: what the work tree
     holds.
     """
 
     path: str
-    base: Entry | None
+    base: TreeEntry | None
     ours: bytes | None
-    theirs: Entry | None
+    theirs: TreeEntry | None
 
 
 class Decision(NamedTuple):
@@ -59,7 +59,7 @@ class Decision(NamedTuple):
 Read = Callable[[str], "bytes | None"]  # a blob's content, None for one that is too large
 
 
-def decide_ours(sides: Sides, read: Read, rules: Rules) -> Decision:
+def decide_ours(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
     if sides.ours is None:
         return Decision(None, True)
     before = (read(sides.base.blob) or b"") if sides.base else None
@@ -67,7 +67,7 @@ def decide_ours(sides: Sides, read: Read, rules: Rules) -> Decision:
     return Decision(sides.ours, not new, new)
 
 
-def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
+def decide_theirs(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
     path = sides.path
     if sides.theirs is None:
         return Decision(None, True)
@@ -83,7 +83,7 @@ def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
     return Decision(data, True, notes[:3])
 
 
-def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
+def decide_both(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
     path = sides.path
     if sides.ours is None or sides.theirs is None:
         return _decide_removed(sides, read, rules)
@@ -113,7 +113,7 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
 
 
 def merge_contents(
-    path: str, base: bytes | None, ours: bytes, theirs: bytes, rules: Rules
+    path: str, base: bytes | None, ours: bytes, theirs: bytes, rules: MergeOptions
 ) -> tuple[bytes | None, list[Finding]]:
     """None if the user has to decide; then the findings say what."""
     schema = load_merge_schema(path, rules.schema, strict=False)
@@ -143,7 +143,7 @@ def _find_clash(path: str, clash: Clash) -> Finding:
     )
 
 
-def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
+def _decide_removed(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
     if sides.ours is None and rules.take == "theirs":
         return decide_theirs(sides, read, rules)
     if rules.take == "ours" or (rules.take and sides.theirs is None):
@@ -178,7 +178,7 @@ def _leave(path: str, code: str, message: str, hint: AnyHint, where: str = "") -
     return Decision(None, False, [Finding(code, "error", message, path, where, hint=hint)])
 
 
-def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | Decision:
+def _open_theirs(path: str, entry: TreeEntry, read: Read) -> bytes | Decision:
     # What a branch offers is untrusted
     trouble = find_path_trouble(path) if entry.is_file else "it is not a regular file"
     data = None if trouble else read(entry.blob)

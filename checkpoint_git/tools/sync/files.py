@@ -28,7 +28,7 @@ _HISTORY_FOLDER = f"{_SKILL.DIRECTORY}/{_SKILL.HISTORY}"
 _LONGEST_PATH = 1_000
 
 
-class Work(NamedTuple):
+class WorkFiles(NamedTuple):
     """contents: by path. findings: why some were left out; refused: those paths. sparse: not
     checked out on purpose.
     """
@@ -81,11 +81,11 @@ def read_work(
     *,
     with_ignored: bool,
     is_asked: Callable[[str], bool] = bool,
-) -> Work:
+) -> WorkFiles:
     """with_ignored: those too, of this place, that git is told to ignore, where is_asked says so of
     their paths.
     """
-    work = Work({}, [], set(), set())
+    work = WorkFiles({}, [], set(), set())
     words = [
         "ls-files",
         "-z",
@@ -132,7 +132,7 @@ def _list_own(place: Place, top: str) -> list[str]:
     ]
 
 
-def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
+def _take(work: WorkFiles, top: str, path: str, *, is_unmerged: bool) -> None:
     full = os.path.join(top, path)
     trouble = find_path_trouble(path)
     if is_unmerged:
@@ -160,7 +160,7 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
         work.contents[path] = content
 
 
-class Arrival(NamedTuple):
+class FileArrival(NamedTuple):
     """was: as the sync read it, None for no file; becomes: the same."""
 
     path: str
@@ -177,7 +177,7 @@ Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
 def write_arrivals(
     lock: str,
     top: str,
-    arrivals: Iterable[Arrival],
+    arrivals: Iterable[FileArrival],
     merge: Merge,
     tell: Callable[[], None],
     journal: str,
@@ -219,7 +219,7 @@ def read_journal(journal: str) -> tuple[str, set[str]]:
     return commit if is_id(commit) else "", set(paths.split("\0"))
 
 
-def _write_arrival(top: str, arrival: Arrival, merge: Merge, note: Callable[[], object]) -> str:
+def _write_arrival(top: str, arrival: FileArrival, merge: Merge, note: Callable[[], object]) -> str:
     full = os.path.join(top, arrival.path)
     if find_link(arrival.path, top):
         return "a symbolic link is in its place"

@@ -5,16 +5,16 @@ from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some
-from checkpoint_git.git.objects import Entry, blob_id
+from checkpoint_git.git.objects import TreeEntry, blob_id
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.tools.sync import decide
 from checkpoint_git.tools.sync.commits import Change, Draft
-from checkpoint_git.tools.sync.decide import Read, Rules, Sides
-from checkpoint_git.tools.sync.files import Work, kind_of, skill_of
+from checkpoint_git.tools.sync.decide import FileSides, MergeOptions, Read
+from checkpoint_git.tools.sync.files import WorkFiles, kind_of, skill_of
 from checkpoint_git.tools.sync.state import SENT, WAITING
 
-Entries = dict[str, Entry]  # files by their paths
-Side = bytes | Entry | None  # a file as one side has it: its content, git's, or none
+Entries = dict[str, TreeEntry]  # files by their paths
+Side = bytes | TreeEntry | None  # a file as one side has it: its content, git's, or none
 How = Literal["sent", "brought", "merged"]
 
 
@@ -32,7 +32,7 @@ class Trees(NamedTuple):
         return side.blob if side else ""
 
 
-class Plan(NamedTuple):
+class SyncPlan(NamedTuple):
     """By path. decided: the content for both sides, None for no file. ways: what that does, where
     it does something. ours: the work tree's versions that were decided on. open: those that each
     side keeps although they differ.
@@ -48,7 +48,7 @@ class Plan(NamedTuple):
         return sorted(path for path, how in self.ways.items() if how == way)
 
 
-def find_clean(work: Work, trees: Trees) -> dict[str, str]:
+def find_clean(work: WorkFiles, trees: Trees) -> dict[str, str]:
     names = {
         path: trees.find_id(data) for path, data in work.contents.items() if path in trees.head
     }
@@ -60,7 +60,7 @@ def find_clean(work: Work, trees: Trees) -> dict[str, str]:
 
 
 def find_ours(
-    work: Work, trees: Trees, queued: Mapping[str, bytes | None], put_back: Iterable[str] = ()
+    work: WorkFiles, trees: Trees, queued: Mapping[str, bytes | None], put_back: Iterable[str] = ()
 ) -> dict[str, Side]:
     """The work tree's side, file by file; an Entry where it has nothing of its own to say, and
     base's version counts. A file that is missing was removed only where HEAD has it or a skill's
@@ -99,9 +99,11 @@ def list_blobs(trees: Trees, ours: Mapping[str, Side]) -> set[str]:
     for path in {*trees.base, *trees.theirs, *ours}:
         base, theirs, side = trees.base.get(path), trees.theirs.get(path), ours.get(path)
         mine = trees.find_id(side)
-        if mine == trees.find_id(theirs) and not isinstance(side, Entry):
+        if mine == trees.find_id(theirs) and not isinstance(side, TreeEntry):
             continue
-        if theirs is not None and (isinstance(side, Entry) or (base != theirs and theirs.is_file)):
+        if theirs is not None and (
+            isinstance(side, TreeEntry) or (base != theirs and theirs.is_file)
+        ):
             needed.add(theirs.blob)
         if base is not None and mine not in ("", base.blob):
             needed.add(base.blob)
@@ -109,18 +111,18 @@ def list_blobs(trees: Trees, ours: Mapping[str, Side]) -> set[str]:
 
 
 def decide_all(
-    work: Work,
+    work: WorkFiles,
     trees: Trees,
     ours: Mapping[str, Side],
     read: Read,
-    rules: Rules,
+    rules: MergeOptions,
     only: str,
-) -> Plan:
+) -> SyncPlan:
     """Decide every file that differs between the sides.
 
     only: a skill whose files alone are decided; the others stay.
     """
-    plan = Plan({}, {}, {}, set(), list(work.findings))
+    plan = SyncPlan({}, {}, {}, set(), list(work.findings))
     paths = {*trees.base, *trees.theirs, *ours}
     hidden = work.sparse - work.contents.keys()
     if only:
@@ -154,14 +156,14 @@ def _decide_file(
     path: str,
     side: Side,
     read: Read,
-    rules: Rules,
+    rules: MergeOptions,
 ) -> decide.Decision:
     """Decide a file on which the sides differ. side: ours."""
     base = trees.base.get(path)
     theirs = trees.theirs.get(path)
-    sides = Sides(path, base, None if isinstance(side, Entry) else side, theirs)
+    sides = FileSides(path, base, None if isinstance(side, TreeEntry) else side, theirs)
     is_unchanged = trees.find_id(side) == trees.find_id(base) and (side is None) == (base is None)
-    if isinstance(side, Entry) or is_unchanged:
+    if isinstance(side, TreeEntry) or is_unchanged:
         return decide.decide_theirs(sides, read, rules)
     if base == theirs:
         return decide.decide_ours(sides, read, rules)
@@ -169,7 +171,7 @@ def _decide_file(
 
 
 def _note_decision(
-    plan: Plan,
+    plan: SyncPlan,
     trees: Trees,
     path: str,
     decision: decide.Decision,
@@ -215,7 +217,7 @@ class Ground(NamedTuple):
 
 
 def plan_commits(
-    plan: Plan,
+    plan: SyncPlan,
     trees: Trees,
     common: Entries,
     ground: Ground | None,
@@ -244,7 +246,7 @@ def plan_commits(
     return shape
 
 
-def _find_changes(plan: Plan, trees: Trees, entries: Entries) -> list[Change]:
+def _find_changes(plan: SyncPlan, trees: Trees, entries: Entries) -> list[Change]:
     """Return what turns files of a commit into the tip's, with what was decided."""
     changes: list[Change] = []
     for path in sorted({*trees.theirs, *entries} - plan.decided.keys()):
@@ -257,7 +259,7 @@ def _find_changes(plan: Plan, trees: Trees, entries: Entries) -> list[Change]:
     return changes
 
 
-def _plan_straight(plan: Plan, to_tip: list[Change], tip: str, *, moves_head: bool) -> Shape:
+def _plan_straight(plan: SyncPlan, to_tip: list[Change], tip: str, *, moves_head: bool) -> Shape:
     """Return one commit on top of the tip, for both branches; none if nothing changes."""
     if not to_tip:
         return Shape([], -1, -1)
@@ -266,7 +268,7 @@ def _plan_straight(plan: Plan, to_tip: list[Change], tip: str, *, moves_head: bo
 
 
 def _plan_merge(
-    plan: Plan,
+    plan: SyncPlan,
     trees: Trees,
     common: Entries,
     ground: Ground,
@@ -305,7 +307,7 @@ def _plan_merge(
 
 
 def _make_record(
-    plan: Plan,
+    plan: SyncPlan,
     trees: Trees,
     send: int,
     to_tip: list[Change],
@@ -324,7 +326,7 @@ def _make_record(
     return Draft((send, *older), changes, "\n".join(lines))
 
 
-def _describe(plan: Plan) -> str:
+def _describe(plan: SyncPlan) -> str:
     files = [path.rpartition("/")[2] for path, how in plan.ways.items() if how != "brought"]
     names = [file.removesuffix(".json").removesuffix(".checkpoint") for file in files]
     return f"Sync checkpoints: {join_some(names)}" if names else "Sync checkpoints"

@@ -28,15 +28,15 @@ from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, write_commits
 from checkpoint_git.tools.sync.context import SyncContext
 from checkpoint_git.tools.sync.files import (
-    Work,
+    WorkFiles,
     is_wanted,
     pathspecs,
     read_journal,
     read_work,
     skill_of,
 )
-from checkpoint_git.tools.sync.plan import Entries, Ground, Plan, Shape, Side, Trees
-from checkpoint_git.tools.sync.state import Base, Memory
+from checkpoint_git.tools.sync.plan import Entries, Ground, Shape, Side, SyncPlan, Trees
+from checkpoint_git.tools.sync.state import Memory, SyncBase
 
 _ID_LENGTHS = {"sha1": 40, "sha256": 64}
 _MOST_BYTES = 512 * 1024 * 1024  # of all contents that one sync reads
@@ -48,14 +48,14 @@ class Comparison(NamedTuple):
     memory: Memory
     tip: str
     trees: Trees
-    plan: Plan
+    plan: SyncPlan
     ground: Ground | None
     shape: Shape
     arrived: list[str]  # what an earlier attempt sent, and now is there
     queued: list[Change]  # what records alone hold, named as there
 
 
-def read_own(context: SyncContext) -> Work:
+def read_own(context: SyncContext) -> WorkFiles:
     wish, with_ignored = context.wish, not context.target.follows
 
     def is_asked(path: str) -> bool:
@@ -68,7 +68,7 @@ def read_own(context: SyncContext) -> Work:
 
 def compare(
     context: SyncContext,
-    work: Work,
+    work: WorkFiles,
     *,
     is_there: bool = True,
     seen: str = "",
@@ -136,7 +136,7 @@ def _missing_branch(context: SyncContext) -> CheckpointError:
     return CheckpointError(f"{remote} has no branch {branch} yet", hint)
 
 
-def _read_trees(context: SyncContext, memory: Memory, base: Base, tip: str) -> Trees:
+def _read_trees(context: SyncContext, memory: Memory, base: SyncBase, tip: str) -> Trees:
     """Return the checkpoint files of the base, of the tip and of HEAD."""
     top, env = context.top, context.env
     entries = read_entries(top, base.commit, env)
@@ -146,7 +146,7 @@ def _read_trees(context: SyncContext, memory: Memory, base: Base, tip: str) -> T
     return Trees(entries, theirs, head, any_id)
 
 
-def _find_put_back(context: SyncContext, memory: Memory, work: Work, trees: Trees) -> set[str]:
+def _find_put_back(context: SyncContext, memory: Memory, work: WorkFiles, trees: Trees) -> set[str]:
     """Return files that git put back to a version which the branch has left behind.
 
     A switch or a reset did it: nobody changed them.
@@ -159,7 +159,7 @@ def _find_put_back(context: SyncContext, memory: Memory, work: Work, trees: Tree
 
 
 def _find_queued(
-    work: Work,
+    work: WorkFiles,
     ours: Mapping[str, Side],
     waiting: Mapping[str, bytes | None],
 ) -> list[Change]:
@@ -173,7 +173,9 @@ def _find_queued(
 
 # What a sync that was ended early had reached is written down first: what this one sends takes the
 # queue's place.
-def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip: str) -> Memory:
+def _settle(
+    context: SyncContext, work: WorkFiles, memory: Memory, arrived: str, tip: str
+) -> Memory:
     """Return the memory with what earlier syncs reached, and write it. arrived: a record."""
     top, env = context.top, context.env
     found = memory
@@ -199,7 +201,7 @@ def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip:
 
 def _write_taken(
     context: SyncContext,
-    work: Work,
+    work: WorkFiles,
     memory: Memory,
     met: str,
     taken: Collection[str],
@@ -225,7 +227,7 @@ def _write_taken(
 
 
 def _is_taken(
-    work: Work,
+    work: WorkFiles,
     path: str,
     old: str,
     new: str,
@@ -325,7 +327,7 @@ def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entrie
     }
 
 
-def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side]) -> Plan:
+def _decide(context: SyncContext, work: WorkFiles, trees: Trees, ours: dict[str, Side]) -> SyncPlan:
     for path, content in ours.items():
         entry = trees.base.get(path)
         # git may keep other line ends than we see
@@ -341,7 +343,7 @@ def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side
     return planning.decide_all(work, trees, ours, contents.get, context.rules, context.wish.only)
 
 
-def _find_ground(context: SyncContext, memory: Memory, tip: str, base: Base) -> Ground | None:
+def _find_ground(context: SyncContext, memory: Memory, tip: str, base: SyncBase) -> Ground | None:
     """Where the checked-out branch is, None if it shall not move: it follows another, or git is at
     work.
     """

@@ -17,10 +17,10 @@ from checkpoint_git.disk.lock import hold_lock, hold_turn, lock_path
 from checkpoint_git.disk.process import is_program_running
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.leases import FETCHED
-from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
+from checkpoint_git.git.objects import FILE_MODES, TreeEntry, find_commit
 from checkpoint_git.git.remotes import (
     HEADS,
-    Reply,
+    PushReply,
     UnreachableError,
     fetch,
     push_commit,
@@ -39,7 +39,7 @@ from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
 from checkpoint_git.tools.sync.context import SyncContext, Wish, open_context
 from checkpoint_git.tools.sync.decide import merge_contents
-from checkpoint_git.tools.sync.files import Arrival, write_arrivals
+from checkpoint_git.tools.sync.files import FileArrival, write_arrivals
 from checkpoint_git.tools.sync.plan import Ground
 from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
 
@@ -110,7 +110,7 @@ def _clear_locks(git_dir: str) -> None:
 
 def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
     attempts = lost = unheard = 0
-    reply = Reply("unknown", "")
+    reply = PushReply("unknown", "")
     top, remote, ref = context.top, context.target.remote, f"{HEADS}{context.target.branch}"
     while True:
         began = time.monotonic()
@@ -191,7 +191,7 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncRes
     now_there = ids[shape.send] if shape.send >= 0 else found.tip
     findings = list(plan.findings)
     arrivals = [
-        Arrival(path, plan.ours[path], content)
+        FileArrival(path, plan.ours[path], content)
         for path, content in plan.decided.items()
         if content != plan.ours[path]
     ]
@@ -270,18 +270,18 @@ def _describe_locks(context: SyncContext) -> AnyHint:
     )
 
 
-def _find_staged(found: Comparison) -> list[tuple[str, Entry | None]]:
+def _find_staged(found: Comparison) -> list[tuple[str, TreeEntry | None]]:
     """Return what the index has to name for the moved branch, where it differs from HEAD."""
     trees = found.trees
     decided = found.plan.decided
-    files: list[tuple[str, Entry | None]] = []
+    files: list[tuple[str, TreeEntry | None]] = []
     for path in sorted({*trees.head, *trees.theirs, *decided}):
         entry = trees.theirs.get(path)
         before = trees.head.get(path)
         if path in decided:
             content = decided[path]
-            mode = (entry or before or Entry(FILE_MODES[0], "")).mode
-            entry = None if content is None else Entry(mode, trees.find_id(content))
+            mode = (entry or before or TreeEntry(FILE_MODES[0], "")).mode
+            entry = None if content is None else TreeEntry(mode, trees.find_id(content))
         if entry != before:
             files.append((path, entry))
 
@@ -404,7 +404,7 @@ _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
 }
 
 
-def _give_up(context: SyncContext, found: Comparison, reply: Reply) -> SyncResult:
+def _give_up(context: SyncContext, found: Comparison, reply: PushReply) -> SyncResult:
     how, code, what, hint = _GIVEN_UP[reply.kind]
     reason = f": {reply.said}" if reply.said else ""
     finding = Finding(code, "error", f"{what}; it waits in this clone{reason}", hint=hint)

@@ -117,7 +117,7 @@ def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
     return ""
 
 
-class Base(NamedTuple):
+class SyncBase(NamedTuple):
     """commit: of the files' base versions. of_head: the tip's merge base with HEAD, if asked for.
     "" for none.
     """
@@ -126,15 +126,15 @@ class Base(NamedTuple):
     of_head: str
 
 
-def find_base(cwd: str, memory: Memory, tip: str, env: Env) -> Base:
+def find_base(cwd: str, memory: Memory, tip: str, env: Env) -> SyncBase:
     # what the work tree has in common with the tip: it counts as a child of HEAD and of what it
     # last took in
     met, head = memory.met, memory.head
     if tip and met and not (head and is_ancestor(cwd, met, head, env)):
         bases = read_base_ids(cwd, [tip, *filter(None, [head]), met], env)
-        return Base(memory.partial or memory.synced if met in bases else (*bases, "")[0], "")
+        return SyncBase(memory.partial or memory.synced if met in bases else (*bases, "")[0], "")
     common = find_common(cwd, tip, head, env) if tip and head else ""
-    return Base(common, common)
+    return SyncBase(common, common)
 
 
 def find_common(cwd: str, one: str, other: str, env: Env) -> str:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from checkpoint_git.git.history.claims import Commit, find_claims
+from checkpoint_git.git.history.claims import CommitMessage, find_claims
 from tests.support.growth import assert_linear
 
 
-def commit(subject: str, body: str = "", parents: int = 1) -> Commit:
-    return Commit("a" * 40, ("b" * 40,) * parents, subject, body)
+def commit(subject: str, body: str = "", parents: int = 1) -> CommitMessage:
+    return CommitMessage("a" * 40, ("b" * 40,) * parents, subject, body)
 
 
 def merged_by(subject: str, body: str = "", parents: int = 1) -> set[str]:

@@ -75,7 +75,7 @@ def test_merge_bases_of_merge_bases_are_followed_so_far_and_no_further(
         pair = [repo.git("commit-tree", *each, "-m", f"{number} {each[1]}", tree) for each in words]
         levels.append(pair)
 
-    def depth_of(found: tuple[bases.Base, ...]) -> int:
+    def depth_of(found: tuple[bases.MergeBase, ...]) -> int:
         return 1 + max(depth_of(base.below) for base in found) if found else 0
 
     found = bases.read_bases(str(repo.path), pair)

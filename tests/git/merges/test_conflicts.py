@@ -10,7 +10,7 @@ import pytest
 from checkpoint_git.git.clone import find_gaps, read_operation
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import (
-    Version,
+    FileVersion,
     read_as_checked_out,
     read_as_stored,
     read_choices,
@@ -59,7 +59,7 @@ def test_nothing_is_unmerged_in_a_new_repository(repo: GitRepo) -> None:
 
 def test_a_link_is_no_file() -> None:
     modes = ("100644", "100755", "120000", "160000")
-    assert [mode for mode in modes if Version(mode, "", b"").is_file] == ["100644", "100755"]
+    assert [mode for mode in modes if FileVersion(mode, "", b"").is_file] == ["100644", "100755"]
 
 
 @rows("removed", [False, True])

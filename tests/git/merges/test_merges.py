@@ -9,7 +9,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.bases import read_bases
 from checkpoint_git.git.merges.merges import (
-    Commit,
+    MergeCommit,
     Versions,
     read_commits,
     read_cut_ends,
@@ -60,7 +60,7 @@ def build_diverged(folder: Path) -> None:
     repo.diverge({PATH: "base\n", "readme": "x\n"}, left={PATH: "left\n"}, right={PATH: "right\n"})
 
 
-def commit_of(cwd: str, rev: str) -> Commit:
+def commit_of(cwd: str, rev: str) -> MergeCommit:
     (commit,) = read_commits(cwd, [read_commit(cwd, rev)])
     return commit
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.merges.merges import Commit, read_commits, read_files_at, read_touched
+from checkpoint_git.git.merges.merges import MergeCommit, read_commits, read_files_at, read_touched
 from checkpoint_git.git.merges.trees import (
     Note,
     TreeMerge,
@@ -27,7 +27,7 @@ def diverged(repo: GitRepo) -> GitRepo:
     return repo.diverge({PATH: LINES, "code": "base\n"}, **sides)
 
 
-def commit_of(repo: GitRepo) -> Commit:
+def commit_of(repo: GitRepo) -> MergeCommit:
     (commit,) = read_commits(str(repo.path), [repo.git("rev-parse", "HEAD")])
     return commit
 
@@ -43,7 +43,7 @@ def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> Non
     with open_plain(str(diverged.path)) as plain:
         made = merge_by_lines(plain, *ids(diverged))
         (file,) = read_touched(
-            plain.cwd, Commit(made.tree, made.tree, ids(diverged), ""), plain.env
+            plain.cwd, MergeCommit(made.tree, made.tree, ids(diverged), ""), plain.env
         ).files
         assert file.result == f"left\n{LINES}right\n".encode()
         assert read_files_at(plain.cwd, [PATH, "gone"], plain.env, made.tree) == {

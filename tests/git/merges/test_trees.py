@@ -19,7 +19,7 @@ from checkpoint_git.git.merges.trees import (
     write_blobs,
     write_tree,
 )
-from checkpoint_git.git.objects import Entry, diff_trees
+from checkpoint_git.git.objects import TreeEntry, diff_trees
 from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.streams import Stream
 
@@ -44,7 +44,11 @@ def test_an_answer_is_taken_apart() -> None:
     merged = parse_merge("\0".join(fields).encode(), clean=False)
     (file,) = merged.unsettled
     assert (file.path, file.kinds) == ("x", ("rename/delete",))
-    assert file.sides == (Entry("100644", "bb"), Entry("100644", "aa"), Entry("100755", "cc"))
+    assert file.sides == (
+        TreeEntry("100644", "bb"),
+        TreeEntry("100644", "aa"),
+        TreeEntry("100755", "cc"),
+    )
     assert merged.notes == [Note("rename/delete", ("x", "y"), "CONFLICT: x")]
     assert merged.texts == {"x"}
 
@@ -89,13 +93,15 @@ def test_a_tree_is_written_with_some_files_changed(sides: GitRepo) -> None:
     with open_sealed(str(sides.path)) as sealed:
         first, second = write_blobs(sealed, [b"new\n", b""])
         made = write_tree(
-            sealed, tree, {"a": None, "b": Entry("100755", first), "c/d": Entry("100644", second)}
+            sealed,
+            tree,
+            {"a": None, "b": TreeEntry("100755", first), "c/d": TreeEntry("100644", second)},
         )
         assert {one.path: one.after for one in diff_trees(sealed.cwd, tree, made, (), sealed.env)} == {
-            "a": None, "b": Entry("100755", first), "c/d": Entry("100644", second),
+            "a": None, "b": TreeEntry("100755", first), "c/d": TreeEntry("100644", second),
         }  # fmt: skip
         assert read_versions(sealed, made, ["b", "a", "c"]) == {
-            "b": Entry("100755", first), "c/d": Entry("100644", second),
+            "b": TreeEntry("100755", first), "c/d": TreeEntry("100644", second),
         }  # fmt: skip
         assert write_tree(sealed, tree, {}) == tree
 

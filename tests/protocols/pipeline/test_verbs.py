@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from checkpoint_git.cli.parser import Request, parse
+from checkpoint_git.cli.parser import CommandLine, parse
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
@@ -65,7 +65,7 @@ class Desk:
         )
         try:
             args = parse(
-                Request("checkpoint pipeline", "pipeline", list(words)), pipeline, ("text",)
+                CommandLine("checkpoint pipeline", "pipeline", list(words)), pipeline, ("text",)
             )
             answer = pipeline.answer(args, world)
         except CheckpointError as error:

@@ -7,7 +7,7 @@ from checkpoint_git.tools.agents.plan import (
     plan_agents_removal,
 )
 from checkpoint_git.tools.agents.table import AGENTS, TABLE, AgentName
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile
+from checkpoint_git.tools.setup.steps import RemoveFile, SetupStep, WriteFile
 from checkpoint_git.tools.setup.survey import FileState
 from tests.support.rows import rows
 
@@ -18,7 +18,7 @@ def files(**given: FileState) -> dict[str, FileState]:
     return {path: there.get(path, FileState(f"/top/{path}", None, "", 1)) for path in list_paths()}
 
 
-def apply(before: dict[str, FileState], steps: list[Step]) -> dict[str, FileState]:
+def apply(before: dict[str, FileState], steps: list[SetupStep]) -> dict[str, FileState]:
     """The files after the steps were made."""
     after = dict(before)
     for step in steps:

@@ -15,8 +15,8 @@ from checkpoint_git.tools.doctor.catalog import choose_checks
 from checkpoint_git.tools.doctor.checks import DeployedFacts
 from checkpoint_git.tools.doctor.deployed import (
     FIELDS,
-    Claim,
     Deployed,
+    VersionClaim,
     describe_answer,
     find_claims,
 )
@@ -32,7 +32,10 @@ def found(
     trouble: str = "", detail: str = "", version: str = "1.2.0", dirty: bool = False, **facts: Any
 ) -> list[Finding]:
     """What all checks together say of one answer."""
-    claim, standing = Claim("version", version, "", (), dirty), Standing(HEAD)._replace(**facts)
+    claim, standing = (
+        VersionClaim("version", version, "", (), dirty),
+        Standing(HEAD)._replace(**facts),
+    )
     answer = (
         Deployed(URL, trouble, detail) if trouble else Deployed(URL, claim=claim, standing=standing)
     )
@@ -64,7 +67,7 @@ def complete(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )  # fmt: skip
 def test_a_version_names_a_commit_or_a_tag(text: str, start: str, tags: tuple[str, ...]) -> None:
-    assert find_claims({"version": text}) == [Claim("version", text.strip(), start, tags)]
+    assert find_claims({"version": text}) == [VersionClaim("version", text.strip(), start, tags)]
 
 
 @rows(
@@ -82,7 +85,7 @@ def test_what_git_should_not_see_is_no_version(value: object) -> None:
 
 def test_a_build_with_changes_is_known_by_its_name() -> None:
     assert find_claims({"version": "v1.2.0-5-gabc1234-dirty"}) == [
-        Claim("version", "v1.2.0-5-gabc1234-dirty", "abc1234", ("v1.2.0-5-gabc1234",), True)
+        VersionClaim("version", "v1.2.0-5-gabc1234-dirty", "abc1234", ("v1.2.0-5-gabc1234",), True)
     ]
     assert find_claims({"sha": "abc1234-dirty"})[0].id == "abc1234"
 

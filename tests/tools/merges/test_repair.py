@@ -19,7 +19,7 @@ from checkpoint_git.tools.merges.audited_file import (
     find_lasting,
     key_of,
 )
-from checkpoint_git.tools.merges.judge import Entry, MergeJudge
+from checkpoint_git.tools.merges.judge import EntryVersions, MergeJudge
 from checkpoint_git.tools.merges.repair import CONTRADICTED, TOUCHED, Repaired, remake, repair
 from checkpoint_git.tools.merges.wording import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
@@ -34,7 +34,7 @@ def data_of(value: Value) -> bytes:
     return text_of(value).encode()
 
 
-def everything(_: Entry) -> bool:
+def everything(_: EntryVersions) -> bool:
     return True
 
 

@@ -18,7 +18,7 @@ from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.merge.conflicts import Conflict
 from checkpoint_git.merge.result import OURS as OURS_SIDE
 from checkpoint_git.tools.merges import resolve
-from checkpoint_git.tools.merges.decisions import Asker, Request
+from checkpoint_git.tools.merges.decisions import Asker, ResolveRequest
 from checkpoint_git.tools.merges.unmerged import Case
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.command import BIN, run_checkpoint
@@ -548,7 +548,7 @@ def test_a_file_that_changes_while_somebody_thinks_is_not_overwritten(repo: GitR
             return OURS_SIDE
 
     with pytest.raises(CheckpointError, match="changed while it was being resolved"):
-        resolve.resolve(str(repo.path), Request(), 0, Thinking(io.StringIO(), io.StringIO()))
+        resolve.resolve(str(repo.path), ResolveRequest(), 0, Thinking(io.StringIO(), io.StringIO()))
     assert repo.read(PATH) == "{}\n"
     assert unmerged(repo)
 

@@ -6,13 +6,19 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.jsontext import parse
-from checkpoint_git.tools.merges.verdict import Sides, compare, is_two_records, judge, judge_record
+from checkpoint_git.tools.merges.verdict import (
+    PlaceVersions,
+    compare,
+    is_two_records,
+    judge,
+    judge_record,
+)
 
 
-def sides(*values: Any) -> Sides:
+def sides(*values: Any) -> PlaceVersions:
     """Versions as values; ... for an absent one."""
     nodes = [None if value is ... else parse(json.dumps(value)) for value in values]
-    return Sides(*nodes)
+    return PlaceVersions(*nodes)
 
 
 @pytest.mark.parametrize(("versions", "expected"), [

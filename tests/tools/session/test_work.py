@@ -8,7 +8,7 @@ import pytest
 
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.tools.session.record import FOLDER, write_start
-from checkpoint_git.tools.session.work import Work, describe_work, find_work
+from checkpoint_git.tools.session.work import UnsavedWork, describe_work, find_work
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -38,7 +38,7 @@ def touch(repo: GitRepo, name: str, when: int, content: str = "changed\n") -> Pa
     return path
 
 
-def find(repo: GitRepo, session: str = "s") -> Work | None:
+def find(repo: GitRepo, session: str = "s") -> UnsavedWork | None:
     return find_work(find_place(str(repo.path)), session, os.environ)
 
 
@@ -70,7 +70,7 @@ def test_files_that_were_only_removed_or_renamed_are_work(begun: GitRepo) -> Non
     assert find(begun) is None
     (begun.path / "src/b.txt").rename(begun.path / "src/c.txt")
     os.utime(begun.path, (PAST, PAST))
-    assert find(begun) == Work(("src/b.txt",), 0, START * 10**9, False)
+    assert find(begun) == UnsavedWork(("src/b.txt",), 0, START * 10**9, False)
     (begun.path / "a.txt").unlink()
     begun.commit()
     found = find(begun)

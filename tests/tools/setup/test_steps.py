@@ -11,7 +11,7 @@ from checkpoint_git.tools.agents.table import TABLE
 from checkpoint_git.tools.setup.steps import (
     JOURNAL,
     RemoveFile,
-    Step,
+    SetupStep,
     WriteFile,
     apply_steps,
     clear_folders,
@@ -33,9 +33,9 @@ def find_dead_process() -> int:
 def test_folders_are_those_to_make_and_those_to_write_into(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     steps = [
-        Step("add", "", "", WriteFile(f"{tmp_path}/a/b/c/x", b"")),
-        Step("remove", "", "", RemoveFile(f"{tmp_path}/a/d/y", 1)),
-        Step("keep", ""),
+        SetupStep("add", "", "", WriteFile(f"{tmp_path}/a/b/c/x", b"")),
+        SetupStep("remove", "", "", RemoveFile(f"{tmp_path}/a/d/y", 1)),
+        SetupStep("keep", ""),
     ]
     assert set(find_folders(steps)) == {
         f"+{tmp_path}/a/b/c",
@@ -60,8 +60,8 @@ def test_clearing_takes_empty_folders_of_ours_and_the_files_of_dead_writers(tmp_
 def test_a_step_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     steps = [
-        Step("add", "", "", RemoveFile(f"{tmp_path}/missing")),
-        Step("add", "", "", WriteFile(f"{tmp_path}/b/x", b"")),
+        SetupStep("add", "", "", RemoveFile(f"{tmp_path}/missing")),
+        SetupStep("add", "", "", WriteFile(f"{tmp_path}/b/x", b"")),
     ]
     with pytest.raises(CheckpointError):
         apply_steps(steps, None)
@@ -72,7 +72,9 @@ def test_a_new_program_can_be_run_from_the_moment_it_has_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.chmod", lambda path, mode: None)  # a kill comes before it
-    apply_steps([Step("add", "", "", WriteFile(f"{tmp_path}/hook", b"#!/bin/sh\n", True))], None)
+    apply_steps(
+        [SetupStep("add", "", "", WriteFile(f"{tmp_path}/hook", b"#!/bin/sh\n", True))], None
+    )
     assert (tmp_path / "hook").stat().st_mode & 0o111
 
 

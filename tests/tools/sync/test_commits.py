@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.git.objects import Entry, blob_id, read_index, read_tree
+from checkpoint_git.git.objects import TreeEntry, blob_id, read_index, read_tree
 from checkpoint_git.tools.sync import commits
 from checkpoint_git.tools.sync.commits import Draft, stage_files, write_commits
 from checkpoint_git.tools.sync.reconcile import read_contents, read_differing, read_entries
@@ -128,7 +128,7 @@ def test_files_are_staged_unless_the_index_stays_locked(
     repo.write("a", "1\n")
     repo.write("b", "2\n")
     repo.commit()
-    top, entry = str(repo.path), Entry("100755", blob_id(b"2\n", "0" * 40))
+    top, entry = str(repo.path), TreeEntry("100755", blob_id(b"2\n", "0" * 40))
     assert stage_files(top, [("a", None), ("new", entry)], os.environ)
     assert {one.path: one.mode for one in read_index(top)} == {"b": "100644", "new": "100755"}
     (repo.path / ".git/index.lock").touch()

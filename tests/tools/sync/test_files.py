@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.tools.sync.files import (
-    Arrival,
+    FileArrival,
     find_path_trouble,
     kind_of,
     read_journal,
@@ -77,7 +77,7 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
     (top / ".checkpoints").symlink_to(outside)
     path = ".checkpoints/build.checkpoint.json"
     lock = str(tmp_path / "lock")
-    arrivals, journal = [Arrival(path, None, b"{}")], str(tmp_path / "own/journal")
+    arrivals, journal = [FileArrival(path, None, b"{}")], str(tmp_path / "own/journal")
     taken, findings = write_arrivals(
         lock, str(top), arrivals, lambda *_: None, lambda: None, journal, "f" * 40
     )
@@ -90,9 +90,9 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
 def test_a_full_disk_that_takes_no_notes_hinders_no_file(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(b"{}")
     arrivals = [
-        Arrival("one", None, b"{}"),
-        Arrival("two", None, b"{}"),
-        Arrival("old", b"{}", None),
+        FileArrival("one", None, b"{}"),
+        FileArrival("two", None, b"{}"),
+        FileArrival("old", b"{}", None),
     ]
     journal, (soft, hard) = str(tmp_path / "journal"), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (42, hard))
@@ -170,7 +170,7 @@ def test_what_arrives_is_written_unless_that_would_lose_what_somebody_wrote_mean
         if now is not None:
             full.parent.mkdir(parents=True)
             full.write_bytes(now)
-        arrivals = [Arrival(path, was, becomes)]
+        arrivals = [FileArrival(path, was, becomes)]
         taken, findings = write_arrivals(
             str(tmp_path / "lock"), str(top), arrivals, merge, lambda: None, journal, "f" * 40
         )

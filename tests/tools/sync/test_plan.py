@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from checkpoint_git.git.objects import Entry, blob_id
+from checkpoint_git.git.objects import TreeEntry, blob_id
 from checkpoint_git.tools.sync.commits import Draft
-from checkpoint_git.tools.sync.decide import Rules
-from checkpoint_git.tools.sync.files import Work
+from checkpoint_git.tools.sync.decide import MergeOptions
+from checkpoint_git.tools.sync.files import WorkFiles
 from checkpoint_git.tools.sync.plan import (
     Ground,
-    Plan,
     Shape,
+    SyncPlan,
     Trees,
     decide_all,
     find_clean,
@@ -38,11 +38,11 @@ ONE, TWO, THREE = (text_of(step=step) for step in ("one", "two", "three"))
 LATER = text_of(step="two", progress_summary="Later.", updated_at="2026-03-02T10:00:00Z")
 
 
-def entry(data: bytes) -> Entry:
-    return Entry("100644", blob_id(data, LIKE))
+def entry(data: bytes) -> TreeEntry:
+    return TreeEntry("100644", blob_id(data, LIKE))
 
 
-def entries(files: Mapping[str, bytes]) -> dict[str, Entry]:
+def entries(files: Mapping[str, bytes]) -> dict[str, TreeEntry]:
     return {path: entry(data) for path, data in files.items()}
 
 
@@ -56,16 +56,18 @@ def trees(
 
 def work(
     files: Mapping[str, bytes], refused: set[str] | None = None, sparse: set[str] | None = None
-) -> Work:
-    return Work(dict(files), [], refused or set(), sparse or set())
+) -> WorkFiles:
+    return WorkFiles(dict(files), [], refused or set(), sparse or set())
 
 
 BLOBS = {blob_id(data, LIKE): data for data in (ONE, TWO, THREE, LATER)}
 
 
-def decide(held: Work, given: Trees, only: str = "", ours: Mapping[str, Any] | None = None) -> Plan:
+def decide(
+    held: WorkFiles, given: Trees, only: str = "", ours: Mapping[str, Any] | None = None
+) -> SyncPlan:
     sides = find_ours(held, given, {}) if ours is None else ours
-    return decide_all(held, given, sides, BLOBS.get, Rules("auto", "", "", NOW), only)
+    return decide_all(held, given, sides, BLOBS.get, MergeOptions("auto", "", "", NOW), only)
 
 
 def test_a_side_is_named_as_git_names_it() -> None:
@@ -240,7 +242,7 @@ def test_what_is_refused_or_not_checked_out_stays_as_it_is() -> None:
 
 
 def shape(
-    plan: Plan,
+    plan: SyncPlan,
     given: Trees,
     ground: Ground | None = None,
     common: Mapping[str, bytes] | None = None,
@@ -255,14 +257,14 @@ def shape(
     )
 
 
-SENDS = Plan({PATH: TWO}, {PATH: "sent"}, {PATH: TWO}, set(), [])
-BRINGS = Plan({PATH: TWO}, {PATH: "brought"}, {PATH: ONE}, set(), [])
+SENDS = SyncPlan({PATH: TWO}, {PATH: "sent"}, {PATH: TWO}, set(), [])
+BRINGS = SyncPlan({PATH: TWO}, {PATH: "brought"}, {PATH: ONE}, set(), [])
 CHANGED = trees({PATH: ONE}, {PATH: ONE}, {PATH: ONE})
 BROUGHT = trees({PATH: ONE}, {PATH: TWO}, {PATH: ONE})
 
 
 def test_nothing_to_send_makes_no_commit() -> None:
-    assert shape(Plan({}, {}, {}, set(), []), CHANGED) == Shape([], -1, -1)
+    assert shape(SyncPlan({}, {}, {}, set(), []), CHANGED) == Shape([], -1, -1)
     assert shape(BRINGS, BROUGHT) == Shape([], -1, -1)
 
 
@@ -313,7 +315,7 @@ def test_the_checked_out_branch_moves_along_where_it_can(
 
 def test_a_branch_that_has_the_tip_is_left_alone_where_nothing_is_sent() -> None:
     ahead = trees({PATH: ONE}, {PATH: ONE}, {PATH: THREE})
-    plan = Plan({PATH: ONE}, {PATH: "brought"}, {PATH: THREE}, set(), [])
+    plan = SyncPlan({PATH: ONE}, {PATH: "brought"}, {PATH: THREE}, set(), [])
     assert shape(plan, ahead, Ground("head", "tip", "tip", False), {PATH: ONE}) == Shape([], -1, -1)
 
 
@@ -325,7 +327,7 @@ def test_a_branch_that_has_parted_from_the_tip_gets_what_was_brought_in_a_merge(
 
 
 def test_a_commit_names_what_it_sends_and_not_what_it_brings() -> None:
-    plan = Plan(
+    plan = SyncPlan(
         {PATH: TWO, OTHER: TWO},
         {PATH: "sent", OTHER: "brought"},
         {PATH: TWO, OTHER: ONE},

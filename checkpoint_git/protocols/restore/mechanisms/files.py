@@ -112,19 +112,19 @@ def write_commit(
     message: str,
     entries: Sequence[ContentEntry],
     own_files: dict[str, bytes],
-    staged: dict[str, objects.Entry],
+    staged: dict[str, objects.TreeEntry],
     parents: Sequence[str],
 ) -> str:
     """Write a commit of all blobs, of what is staged, and of the point's own files."""
     blobs = private_objects.write_contents(location.root, list(own_files.values()), location.env)
     tree = dict(staged)
     for name, blob in zip(own_files, blobs, strict=True):
-        tree[name] = objects.Entry(_PLAIN, blob)
+        tree[name] = objects.TreeEntry(_PLAIN, blob)
 
     for entry in entries:
         if entry.blob:
             mode = _find_git_mode(entry)
-            tree[f"{layout.CONTENT}/{entry.path}"] = objects.Entry(mode, entry.blob)
+            tree[f"{layout.CONTENT}/{entry.path}"] = objects.TreeEntry(mode, entry.blob)
     return private_objects.write_commit(location.root, tree, message, parents, location.env)
 
 

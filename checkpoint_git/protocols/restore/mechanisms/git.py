@@ -49,7 +49,7 @@ class Captured(NamedTuple):
 
     state: GitState
     commits: list[str]
-    staged: dict[str, objects.Entry]
+    staged: dict[str, objects.TreeEntry]
 
 
 def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) -> GitState:
@@ -107,7 +107,7 @@ def capture(workspace: Workspace, folder: str, refs: Mapping[str, str]) -> Captu
 
     staged = {}
     for entry in index:
-        staged[f"index/{entry.stage}/{entry.path}"] = objects.Entry(entry.mode, entry.blob)
+        staged[f"index/{entry.stage}/{entry.path}"] = objects.TreeEntry(entry.mode, entry.blob)
     return Captured(state, commits, staged)
 
 

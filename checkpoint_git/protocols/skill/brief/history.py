@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
-from checkpoint_git.git.history.steps import Commit, Step, Touch
+from checkpoint_git.git.history.steps import Commit, HistoryStep, Touch
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.brief import life
 from checkpoint_git.protocols.skill.views import text_field
@@ -93,7 +93,7 @@ class _Pending(NamedTuple):
 
 
 def read_entries(
-    steps: Iterable[Step],
+    steps: Iterable[HistoryStep],
     versions: DecodedVersions,
     skill: str,
     boundary: frozenset[str] = frozenset(),
@@ -123,7 +123,7 @@ def read_entries(
 
 
 def _find_own(
-    step: Step, skill: str, versions: DecodedVersions
+    step: HistoryStep, skill: str, versions: DecodedVersions
 ) -> tuple[Touch | None, list[life.History]]:
     """Return what a step did to the checkpoint, a move as one touch, and what it put into the
     history.

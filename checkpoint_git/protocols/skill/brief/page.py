@@ -10,7 +10,7 @@ from checkpoint_git.core.page import PageParts, Section, Tone
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.refs import read_commit_address
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.brief.brief import Brief, find_decisions, make_brief
@@ -85,7 +85,7 @@ class Shown(NamedTuple):
     decided: Sequence[str]
 
 
-def summarize_for_page(question: Question) -> Summary:
+def summarize_for_page(question: StatusQuestion) -> Summary:
     """Return the page's part about checkpoints, and what is wrong with their files."""
     place, now = question.place, question.now
     documents = _read_documents(place, now)
@@ -145,7 +145,9 @@ def sort_states(states: Sequence[Brief]) -> list[Brief]:
     return sorted(states, key=find_place)
 
 
-def _describe_news(question: Question, lives: Lives, states: Sequence[Brief], since: int) -> str:
+def _describe_news(
+    question: StatusQuestion, lives: Lives, states: Sequence[Brief], since: int
+) -> str:
     """Return the news since the asked time, else since yesterday."""
     now = question.now
     if question.since is None:

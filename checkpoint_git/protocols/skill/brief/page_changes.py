@@ -15,7 +15,7 @@ _MOST_ROWS = 200
 _MOST_NAMES = 8  # checkpoints of one person
 
 
-class Row(NamedTuple):
+class ChangeRow(NamedTuple):
     """One commit in the table of changes. at: seconds since 1970."""
 
     at: int
@@ -30,7 +30,7 @@ def list_changes(lives: Lives, since: int, address: str) -> Section | None:
 
     address: of a commit without its id.
     """
-    rows = list[Row]()
+    rows = list[ChangeRow]()
     for skill, entries in lives.by_skill.items():
         rows += [_make_row(skill, entry) for entry in entries]
     if not rows:
@@ -48,7 +48,7 @@ def list_changes(lives: Lives, since: int, address: str) -> Section | None:
     return Section(TEMPLATE, "changes", f"Changes since {write_instant(since)[:10]}", values)
 
 
-def _list_people(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def _list_people(rows: Sequence[ChangeRow]) -> list[tuple[str, str]]:
     """Return each author with the number of commits and the checkpoints that they changed."""
     people = list[tuple[str, str]]()
     for who in dict.fromkeys(row.who for row in rows):
@@ -59,11 +59,11 @@ def _list_people(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return people
 
 
-def _make_row(skill: str, entry: LifeEntry) -> Row:
+def _make_row(skill: str, entry: LifeEntry) -> ChangeRow:
     what = "\n".join(describe_events(entry.events, 6, 240))
     if entry.commit is None:
-        return Row(0, shorten(skill, 100), what, "", "")
-    return Row(
+        return ChangeRow(0, shorten(skill, 100), what, "", "")
+    return ChangeRow(
         at=entry.commit.at,
         skill=shorten(skill, 100),
         what=what,

@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.history.log import environment, read_boundary
-from checkpoint_git.git.history.steps import Commit, Step, Touch, read_steps
+from checkpoint_git.git.history.steps import Commit, HistoryStep, Touch, read_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.brief.history import DecodedVersions, LifeEntry, read_entries
@@ -68,9 +68,11 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
     return Lives(by_skill, len(steps) == MOST_STEPS or remaining < 0, bool(boundary))
 
 
-def _sort_steps(steps: Sequence[Step], skills: Sequence[str]) -> dict[str, list[Step]]:
+def _sort_steps(
+    steps: Sequence[HistoryStep], skills: Sequence[str]
+) -> dict[str, list[HistoryStep]]:
     """Return the steps that touched each skill's files, with those touches alone."""
-    by_skill: dict[str, list[Step]] = {skill: [] for skill in skills}
+    by_skill: dict[str, list[HistoryStep]] = {skill: [] for skill in skills}
     for step in steps:
         touches: dict[str, list[Touch]] = {}
         for touch in step.touches:

@@ -67,7 +67,7 @@ class Lane(NamedTuple):
     marks: Sequence[Mark]
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """The time that the width stands for, in seconds since 1970."""
 
     start: int
@@ -125,7 +125,7 @@ def draw_lanes(lanes: Sequence[Lane], weeks: Sequence[Week], now: int) -> dict[s
     weeks: newest first.
     """
     first = min((mark.at for lane in lanes for mark in lane.marks), default=now)
-    span = Span(min(first, now - DAY), now)
+    span = TimeSpan(min(first, now - DAY), now)
     ticks = find_ticks(span.start, span.end)
     used = {kind for lane in lanes for mark in lane.marks for kind in mark.kinds}
     return {
@@ -140,7 +140,7 @@ def draw_lanes(lanes: Sequence[Lane], weeks: Sequence[Week], now: int) -> dict[s
     }
 
 
-def _draw_lane(lane: Lane, span: Span) -> dict[str, Any]:
+def _draw_lane(lane: Lane, span: TimeSpan) -> dict[str, Any]:
     places: dict[int, list[Mark]] = {}
     for mark in lane.marks:
         places.setdefault(round(span.share(mark.at) * _PLACES), []).append(mark)
@@ -167,7 +167,7 @@ def _draw_lane(lane: Lane, span: Span) -> dict[str, Any]:
     }
 
 
-def _draw_weeks(weeks: Sequence[Week], span: Span) -> list[dict[str, Any]]:
+def _draw_weeks(weeks: Sequence[Week], span: TimeSpan) -> list[dict[str, Any]]:
     """Return a column for each week that finished something, [] for a few weeks."""
     if len(weeks) <= _FEW_WEEKS:
         return []

@@ -11,7 +11,7 @@ from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.brief.branches import has_others
@@ -44,7 +44,7 @@ _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 
 
-def summarize_for_session(question: Question) -> Summary:
+def summarize_for_session(question: StatusQuestion) -> Summary:
     """Return what `prime` tells a session: lines, and details that are left out first."""
     place, now = question.place, question.now
     documents = [

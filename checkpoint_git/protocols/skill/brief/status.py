@@ -13,7 +13,7 @@ from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Block, Glyph, Line, Style, Table
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.brief.brief import Action, Brief, OpenDecision, find_decisions
 from checkpoint_git.protocols.skill.brief.next_action import shipped_data
@@ -105,7 +105,7 @@ def status(
     return result._replace(changes=changes, findings=[*broken, *troubles])
 
 
-def summarize_status(question: Question) -> Summary:
+def summarize_status(question: StatusQuestion) -> Summary:
     """Return the answer of `checkpoint status`, of which only what its format shows is made."""
     since = None
     if question.since is not None:
@@ -153,7 +153,7 @@ def _decisions_data(decisions: list[OpenDecision]) -> list[dict[str, Any]]:
 
 
 def _summarize_states(
-    states: list[Brief], result: StatusResult, question: Question
+    states: list[Brief], result: StatusResult, question: StatusQuestion
 ) -> tuple[dict[str, Any], list[Block]]:
     """Return where the checkpoints are, as data and as blocks; either is empty where the format
     lacks it.
@@ -185,7 +185,7 @@ def _brief_blocks(brief: Brief, now: int) -> Iterator[Block]:
 
 
 def _summarize_changes(
-    states: list[Brief], result: StatusResult, question: Question
+    states: list[Brief], result: StatusResult, question: StatusQuestion
 ) -> tuple[dict[str, Any], list[Block]]:
     """Return what changed since the question's instant, as data and as blocks."""
     from checkpoint_git.protocols.skill.brief.since import describe_changes
@@ -208,7 +208,7 @@ def _summarize_changes(
     return data, describe_changes(result.changes, len(states), question.since or "")
 
 
-def _summarize_worktrees(question: Question) -> tuple[dict[str, Any], list[Block]]:
+def _summarize_worktrees(question: StatusQuestion) -> tuple[dict[str, Any], list[Block]]:
     """Return where other work trees and branches are ahead, as data and as blocks."""
     from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
 
@@ -222,7 +222,7 @@ def _summarize_worktrees(question: Question) -> tuple[dict[str, Any], list[Block
     return data, blocks
 
 
-def _decision_lines(decisions: list[OpenDecision], question: Question) -> Iterator[Line]:
+def _decision_lines(decisions: list[OpenDecision], question: StatusQuestion) -> Iterator[Line]:
     """Yield the decisions that wait, with the commands that answer them; on a screen only the first
     ones.
     """
@@ -245,7 +245,7 @@ def _decision_lines(decisions: list[OpenDecision], question: Question) -> Iterat
         yield from lines
 
 
-def _blocks(states: list[Brief], result: StatusResult, question: Question) -> list[Block]:
+def _blocks(states: list[Brief], result: StatusResult, question: StatusQuestion) -> list[Block]:
     details = (
         {}
         if question.short
@@ -321,7 +321,7 @@ def _make_table(states: list[Brief], result: StatusResult) -> Table:
     return Table(headers[:-1], [row[:-1] for row in rows], _FIRM)
 
 
-def _details(brief: Brief, result: StatusResult, question: Question) -> list[Block]:
+def _details(brief: Brief, result: StatusResult, question: StatusQuestion) -> list[Block]:
     """Return what is shown of a checkpoint below the table."""
     if result.sides.get(brief.path):
         return list(_side_lines(result.sides[brief.path]))

@@ -21,7 +21,7 @@ from checkpoint_git.core.hint import (
 from checkpoint_git.core.terminal_text import join_some, plain_path, plural, shorten
 from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.disk.discover import relative_path
-from checkpoint_git.git.history.history import Change
+from checkpoint_git.git.history.history import CommitPaths
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import layout, store
@@ -397,7 +397,7 @@ def _where(files: Sequence[NamedFile]) -> str:
 
 def find_changed_files(
     summary: DocumentSummary, facts: SkillFacts
-) -> list[tuple[NamedFile, Change]]:
+) -> list[tuple[NamedFile, CommitPaths]]:
     """The listed files that HEAD's line changed since the checkpoint was written, with the newest
     change.
     """
@@ -411,7 +411,7 @@ def find_changed_files(
     return sorted(changed.values(), key=lambda one: one[0].at)
 
 
-def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
+def _describe_changes(changed: Sequence[tuple[NamedFile, CommitPaths]]) -> str:
     named = [
         f'{shorten(file.path, 80)} ({step.id[:9]} "{shorten(step.subject, 50)}")'
         for file, step in changed

@@ -191,7 +191,7 @@ class SkillFacts:
         return found
 
     @fact("the latest history", ())
-    def steps(self) -> Sequence[history.Change]:
+    def steps(self) -> Sequence[history.CommitPaths]:
         """What HEAD's own line did to checkpoints and listed files, newest first."""
         written = [one.updated_at for one in self.summaries if one.updated_at is not None]
         listed = {name for files in self.files.values() for file in files for name in file.names}
@@ -201,7 +201,9 @@ class SkillFacts:
         return history.read_changes(self.context.place.top, min(written), watched)
 
     @cached_property
-    def touched(self) -> Mapping[str, tuple[str, Mapping[str, tuple[NamedFile, history.Change]]]]:
+    def touched(
+        self,
+    ) -> Mapping[str, tuple[str, Mapping[str, tuple[NamedFile, history.CommitPaths]]]]:
         """By checkpoint: the step that brought it in as it is ("" for none), and by git's names the
         listed files, each with the newest step that touched it. What came after that first step
         counts, but not the step itself. Of what came before it, and while the checkpoint is not
@@ -239,13 +241,13 @@ class SkillFacts:
 
     def _find_touched(
         self, summary: DocumentSummary, own: int, indexes: Mapping[str, Sequence[int]]
-    ) -> Mapping[str, tuple[NamedFile, history.Change]]:
+    ) -> Mapping[str, tuple[NamedFile, history.CommitPaths]]:
         """Return the listed files that something touched since, each with the newest step that did.
 
         own: the index of the checkpoint's step.
         """
         written = summary.updated_at or 0
-        touched: dict[str, tuple[NamedFile, history.Change]] = {}
+        touched: dict[str, tuple[NamedFile, history.CommitPaths]] = {}
         for file in self.files.get(summary.path, ()):
             names = [
                 name for name in file.names if file.state == "there" and name not in self.paths

@@ -17,7 +17,13 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.history.log import environment, read_boundary
-from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
+from checkpoint_git.git.history.steps import (
+    Commit,
+    HistoryStep,
+    Touch,
+    read_blob_at_head,
+    read_life_steps,
+)
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.brief.history import (
@@ -162,7 +168,9 @@ def read_life(
             and (head or now)
             and not _is_same(versions.read(head), versions.read(now))
         ):
-            steps = chain([Step(Commit("", (), 0, 0, "", ""), [Touch(path, (head,), now)])], steps)
+            steps = chain(
+                [HistoryStep(Commit("", (), 0, 0, "", ""), [Touch(path, (head,), now)])], steps
+            )
         yield from read_entries(steps, versions, skill, boundary)
 
 

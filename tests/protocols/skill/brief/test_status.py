@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import encode_hint
 from checkpoint_git.core.outcome import Line, Table
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.contract import Question
+from checkpoint_git.protocols.contract import StatusQuestion
 from checkpoint_git.protocols.skill.brief.status import (
     StatusResult,
     state_data,
@@ -37,7 +37,7 @@ def lines_of(root: Path, **asked: Any) -> list[str]:
     """What is shown, a line a text; a table's rows joined."""
     (root / ".checkpoints").mkdir(exist_ok=True)
     summary = summarize_status(
-        Question(find_place(str(root)), NOW, {}, "status", **{"form": "text", **asked})
+        StatusQuestion(find_place(str(root)), NOW, {}, "status", **{"form": "text", **asked})
     )
     found: list[str] = []
     for block in [*summary.lead, *summary.blocks]:
@@ -53,7 +53,7 @@ def lines_of(root: Path, **asked: Any) -> list[str]:
 
 
 def data_of(root: Path, **asked: Any) -> dict[str, Any]:
-    question = Question(find_place(str(root)), NOW, {}, "status", **{"form": "json", **asked})
+    question = StatusQuestion(find_place(str(root)), NOW, {}, "status", **{"form": "json", **asked})
     data: dict[str, Any] = json.loads(
         json.dumps(summarize_status(question).data, default=encode_hint)
     )

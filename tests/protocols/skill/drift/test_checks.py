@@ -11,7 +11,7 @@ from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.history.history import Change
+from checkpoint_git.git.history.history import CommitPaths
 from checkpoint_git.git.history.reference_facts import State
 from checkpoint_git.protocols.check import Context, run_checks
 from checkpoint_git.protocols.skill.drift import checks
@@ -183,11 +183,11 @@ def test_the_hint_of_a_missing_file_ends_with_what_brings_it_back(fate: str, hin
     assert str(finding.hint).count(": ") == hint.count(": ")
 
 
-def step(when: int, *paths: str, subject: str = "change") -> Change:
-    return Change("1a2b3c4d5e", when, subject, frozenset(paths))
+def step(when: int, *paths: str, subject: str = "change") -> CommitPaths:
+    return CommitPaths("1a2b3c4d5e", when, subject, frozenset(paths))
 
 
-def changed(*steps: Change, **changes: Any) -> list[tuple[str, str]]:
+def changed(*steps: CommitPaths, **changes: Any) -> list[tuple[str, str]]:
     files = {PATH: [NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",))]}
     documents = [document(**changes)]
     return places(

@@ -6,7 +6,7 @@ from typing import Any
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.git.history.history import Change
+from checkpoint_git.git.history.history import CommitPaths
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.drift.facts import GRACE, NamedFile, SkillFacts, make_facts
@@ -116,8 +116,8 @@ def test_an_entry_follows_the_files_that_were_renamed_and_no_others() -> None:
     assert facts_of(document("other")).find_renamed(facts.summaries[0]) == {}
 
 
-def step(name: str, when: int, *paths: str) -> Change:
-    return Change(name, when, "", frozenset(paths))
+def step(name: str, when: int, *paths: str) -> CommitPaths:
+    return CommitPaths(name, when, "", frozenset(paths))
 
 
 @rows(
