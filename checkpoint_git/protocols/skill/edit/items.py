@@ -1,4 +1,4 @@
-"""Which item of a list a name means, and which items a list lost. Pure."""
+"""Find the item of a list that a name means, and the items that a list lost. Pure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +22,7 @@ def find_near_item(wanted: str, items: list[Any]) -> int | None:
 
 
 def is_index(text: str, items: list[Any]) -> bool:
+    """Whether a text is the index of an item."""
     return (
         text.isascii()
         and text.isdecimal()
@@ -31,36 +32,42 @@ def is_index(text: str, items: list[Any]) -> bool:
 
 
 def find_index(items: list[Any], wanted: Any) -> int | None:
-    """Where the first item is that a value names as it is or by its id, or the only one with that
-    text.
+    """Return the index of the first item that is this value or has it as an id, else of the only
+    item with that text; None if there is none.
     """
-    by_id = [at for at, item in enumerate(items) if str(wanted) in ids_of(item)]
-    by_text = [at for at, item in enumerate(items) if str(wanted) in names_of(item)]
-    return by_id[0] if by_id else by_text[0] if len(by_text) == 1 else None
+    text = str(wanted)
+    for index, item in enumerate(items):
+        if text in ids_of(item):
+            return index
+
+    by_text = [index for index, item in enumerate(items) if text in names_of(item)]
+    return by_text[0] if len(by_text) == 1 else None
 
 
 def ids_of(item: Any) -> list[str]:
-    """What names an item of a list: its ids, or where it is a text or a number, that."""
-    inner = [item[name] for name in ID_NAMES if name in item] if isinstance(item, dict) else [item]
-    return [str(plain(each)) for each in inner]
+    """Return the ids of an object in a list; of a text or a number, itself."""
+    if not isinstance(item, dict):
+        return [str(plain(item))]
+    return [str(plain(item[name])) for name in ID_NAMES if name in item]
 
 
 def names_of(item: Any) -> list[str]:
-    """An item as it is, then what names it in itself."""
+    """Return an item as it is, then its ids and texts."""
     return [str(plain(item)), *inner_names(item)]
 
 
 def inner_names(item: Any) -> list[str]:
-    return (
-        [str(plain(item[name])) for name in _TEXT_NAMES if name in item]
-        if isinstance(item, dict)
-        else []
-    )
+    """Return the ids and texts of an object, [] for another value."""
+    if not isinstance(item, dict):
+        return []
+    return [str(plain(item[name])) for name in _TEXT_NAMES if name in item]
 
 
 def list_entries(value: Any, where: str = "") -> Iterator[tuple[str, list[list[str]]]]:
-    """The lists in an object, and what each of their entries says or is named by."""
-    for name, member in value.items() if isinstance(value, dict) else ():
+    """Yield the path of each list in an object, with the names or texts of each of its entries."""
+    if not isinstance(value, dict):
+        return
+    for name, member in value.items():
         path = f"{where}.{name}".removeprefix(".")
         if isinstance(member, list):
             yield path, [inner_names(entry) or _list_texts(entry) for entry in member]
@@ -71,29 +78,42 @@ def list_entries(value: Any, where: str = "") -> Iterator[tuple[str, list[list[s
 def find_removed(
     before: list[tuple[str, list[list[str]]]], after: Any
 ) -> Iterator[tuple[str, list[str]]]:
-    """The lists that lost entries, and what those say. One of which an id or a text is anywhere in
-    after is no loss.
+    """Yield the path of each list that lost entries, with their texts.
+
+    before: as from list_entries. An entry is not lost if an id or a text of it is anywhere in
+    after.
     """
-    there = set(_list_texts(after) if before else ())
+    if not before:
+        return
+    remaining = set(_list_texts(after))
     for path, entries in before:
-        lost = [each[-1] for each in entries if each and there.isdisjoint(each)]
-        yield from [(path, lost)] if lost else []
+        lost = [names[-1] for names in entries if names and remaining.isdisjoint(names)]
+        if lost:
+            yield path, lost
 
 
 def _list_texts(value: Any) -> list[str]:
-    if isinstance(value, jsontext.CONTAINERS):
-        members = value.values() if isinstance(value, dict) else value
-        return [text for member in members for text in _list_texts(member)]
-    return [plain(value)] if isinstance(value, (str, bytes)) else []
+    """Return all texts and numbers in a value."""
+    if isinstance(value, (str, bytes)):
+        return [plain(value)]
+    if not isinstance(value, jsontext.CONTAINERS):
+        return []
+    members = value.values() if isinstance(value, dict) else value
+    return [text for member in members for text in _list_texts(member)]
 
 
 def find_item(items: Any, name: str) -> Any:
-    """The item of a list that a step of a path names by its number or id, None if there is none."""
+    """Return the item of a list that a step of a path names by its number or id, None for none."""
     if not isinstance(items, list):
         return None
-    at = int(name) if is_index(name, items) else find_index(items, name)
-    return None if at is None else items[at]
+    if is_index(name, items):
+        return items[int(name)]
+    index = find_index(items, name)
+    return None if index is None else items[index]
 
 
 def plain(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
+    """Return a token value as a text if it is a number."""
+    if isinstance(value, bytes):
+        return value.decode()
+    return value

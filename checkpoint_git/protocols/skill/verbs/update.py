@@ -83,8 +83,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """clock_behind: updated_at is ahead of this clock. understood: corrected names and values.
-    removed: by list. waiting: new next actions that got done_when_merged.
+    """What an update did.
+
+    clock_behind: updated_at is ahead of this clock. fields: of the root, that changed. understood:
+    corrected names and values. removed: list -> texts. waiting: new next actions that got
+    done_when_merged.
     """
 
     written: Written
@@ -96,10 +99,14 @@ class UpdateResult(NamedTuple):
 
 
 def _shorten_paths(edits: Sequence[Edit], root: str) -> tuple[list[Edit], list[Understood]]:
-    """Let new generated_files begin at the project's folder: other clones lack the path of this
-    one, and it may tell the name of a user. root: the folder that holds .checkpoints.
+    """Return the edits with new generated_files relative to the project's folder, and what changed.
+
+    Other clones lack the path of this one, and it may contain the name of a user. root: the folder
+    that contains .checkpoints.
     """
-    project, kept, shortened = f"{root}/", list[Edit](), list[Understood]()
+    project = f"{root}/"
+    relative = list[Edit]()
+    shortened = list[Understood]()
     for edit in edits:
         names = tuple(step.name for step in edit.path[:2])
         text = edit.value
@@ -107,11 +114,10 @@ def _shorten_paths(edits: Sequence[Edit], root: str) -> tuple[list[Edit], list[U
         if is_listed and len(text) > len(project) and text.startswith(project):
             short = text.removeprefix(project)
             shortened.append(Understood(text, short))
-            kept.append(edit._replace(value=short))
-        else:
-            kept.append(edit)
+            edit = edit._replace(value=short)
+        relative.append(edit)
 
-    return kept, shortened
+    return relative, shortened
 
 
 def update(
@@ -123,8 +129,10 @@ def update(
     *,
     new_field: bool = False,
 ) -> UpdateResult:
-    """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they
-    are. Raises CheckpointError for a name that nobody knows and where an edit leads nowhere.
+    """Apply edits to one checkpoint and stamp it.
+
+    new_field: unknown names are written as they are. Raises CheckpointError for an unknown name,
+    and for an edit whose place does not exist.
     """
     fields: list[str] = []
     understood: list[Understood] = []
@@ -134,30 +142,27 @@ def update(
     waiting = list[dict[str, Any]]()
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
-        changed = value
-        if changed is None:
-            changed = scaffold(skill, os.path.basename(place.root) or "project", now)
-            if os.path.isfile(os.path.join(place.directory, SCHEMA_FILE)):
-                changed = {"$schema": f"./{SCHEMA_FILE}", **changed}
+        changed = _start(place, skill, now) if value is None else value
+        schema = open_room("skill").schema.document
+        clear, corrections = understand(changed, edits, schema, new_field=new_field, skill=skill)
+        clear, shortened = _shorten_paths(clear, place.root)
+        understood.extend([*corrections, *shortened])
+        for edit, understood_edit in zip(edits, clear, strict=True):
+            asked.append(edit._replace(value=understood_edit.value))
 
-        meant, taken = understand(
-            changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill
-        )
-        meant, shortened = _shorten_paths(meant, place.root)
-        edited = {edit.field for edit in meant}
-        before = list(list_entries({name: changed[name] for name in changed if name in edited}))
-        asked.extend(one._replace(value=what.value) for one, what in zip(edits, meant, strict=True))
-        rows_before = [*read_list(changed, "progress_table")]
-        written_places = apply_edits(changed, meant, is_new=value is None)
+        edited = {edit.field for edit in clear}
+        entries = list(list_entries({name: changed[name] for name in changed if name in edited}))
+        rows = [*read_list(changed, "progress_table")]
+        written_places = apply_edits(changed, clear, is_new=value is None)
         mark_repeated(changed, written_places, now)
         places.extend(written_places)
-        removed.update(find_removed(before, [changed, FIRST_ACTION]))
-        fields.extend(dict.fromkeys(edit.field for edit in meant))
-        has_new_row = value is not None and rows_before != read_list(changed, "progress_table")
+        removed.update(find_removed(entries, [changed, FIRST_ACTION]))
+
+        fields.extend(dict.fromkeys(edit.field for edit in clear))
+        has_new_row = value is not None and rows != read_list(changed, "progress_table")
         if has_new_row and "progress_table" not in fields:
             fields.append("progress_table")
-        understood.extend([*taken, *shortened])
-        waiting.extend(goal for edit in meant if (goal := add_goals(edit).value) is not edit.value)
+        waiting.extend(_find_new_goals(clear))
         if "updated_at" not in fields:
             stamp(changed, now)
         return changed
@@ -169,12 +174,15 @@ def update(
     try:
         written = change_checkpoint(place, skill, change, now, on_wait)
     except EditError as error:
-        if not error.meant:
+        if not error.correction:
             raise
-        meant = list[Edit]()
+        corrected = list[Edit]()
         for edit in edits:
-            meant += parse_edits([error.meant]) if edit.word == error.word else [edit]
-        raise error.complete(spell_update(skill, meant)) from None
+            if edit.word == error.word:
+                corrected += parse_edits([error.correction])
+            else:
+                corrected.append(edit)
+        raise error.complete(spell_update(skill, corrected)) from None
 
     if written.refused:
         removed.clear()
@@ -186,11 +194,28 @@ def update(
     )
 
 
+def _start(place: Place, skill: str, now: int) -> dict[str, Any]:
+    """Return a new checkpoint, which refers to the schema if the folder has it."""
+    value = scaffold(skill, os.path.basename(place.root) or "project", now)
+    if os.path.isfile(os.path.join(place.directory, SCHEMA_FILE)):
+        value = {"$schema": f"./{SCHEMA_FILE}", **value}
+    return value
+
+
+def _find_new_goals(edits: Sequence[Edit]) -> Iterator[dict[str, Any]]:
+    """Yield the next actions to which add_goals gives done_when_merged."""
+    for edit in edits:
+        action = add_goals(edit).value
+        if action is not edit.value:
+            yield action
+
+
 def _retype(
     refused: list[Finding], edits: list[Edit], places: list[str], skill: str
 ) -> list[Finding]:
-    """Return the findings with the one line that works: what was typed, with what each of them
-    changes in it.
+    """Return the findings of a refused update with the one command that the schema takes as hint.
+
+    The command has all edits, corrected as the findings advise.
     """
     if any(finding.code == "content/secret" for finding in refused):  # which nothing prints
         return refused
@@ -202,10 +227,13 @@ def _retype(
     line = " ".join(write_plain(argv))
     if not line.isprintable() or len(line) >= _LONGEST or argv == spell_update(skill, edits):
         return refused
-    pairs = zip(refused, advice, strict=True)
-    return [
-        finding._replace(hint=advise(what, *argv)) if what else finding for finding, what in pairs
-    ]
+
+    findings = []
+    for finding, what in zip(refused, advice, strict=True):
+        if what:
+            finding = finding._replace(hint=advise(what, *argv))
+        findings.append(finding)
+    return findings
 
 
 def _correct(
@@ -215,11 +243,10 @@ def _correct(
     corrected: list[list[Edit]],
     added: list[Edit],
 ) -> str:
-    """Correct the edits that a finding is about, in place; return what that does in words, "" where
-    nothing is known.
+    """Correct the edits that a finding is about, and return the advice in words, "" for none.
 
-    places: JSON Pointers of what each edit wrote. corrected: what to type in place of each. added:
-    other edits.
+    places: the JSON Pointer that each edit wrote. corrected: changed in place, the edits to type in
+    place of each. added: changed in place, further edits.
     """
     from checkpoint_git.protocols.skill.edit.retype import retype
 
@@ -234,7 +261,7 @@ def _correct(
             what, words = retype(finding, advised, latest, places[index])
             corrected[index] = parse_edits(words) or corrected[index]
         elif advised:
-            for index in found:  # what -= took away
+            for index in found:  # what -= removed
                 corrected[index] = []
             added += [edit for edit in parse_edits(advised[3:]) if edit not in added]
     except (LookupError, ValueError, CheckpointError):  # a hint without a line
@@ -244,41 +271,44 @@ def _correct(
 
 
 def _read_update(finding: Finding) -> tuple[str, list[str]]:
-    """Return what a finding advises in words, and the words of its update; [] for another command
-    or none.
-    """
+    """Return a finding's advice in words, and the words of the update that it names, [] for none."""
     steps = steps_of(finding.hint)
     if not steps:
         return "", []
-    commands = steps[0].commands
-    is_update = bool(commands) and commands[0][:2] == ("checkpoint", "update")
-    return steps[0].text, write_plain(commands[0]) if is_update else []
+    step = steps[0]
+    if step.commands and step.commands[0][:2] == ("checkpoint", "update"):
+        return step.text, write_plain(step.commands[0])
+    return step.text, []
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 when the change is refused."""
+    """Run the verb. The exit code is 1 if the change is refused."""
     words = [word for word in args.words if word not in _NEW_FIELDS]
     edits = _parse(words, args.skill)
     return _write_edits(args.skill, edits, invocation, new_field=len(words) < len(args.words))
 
 
 def _parse(words: list[str], skill: str) -> list[Edit]:
-    """Raises CheckpointError for the first that is not an edit, with the line in which all are."""
+    """Return the edits of these words.
+
+    Raises CheckpointError for the first word that is not an edit, with the command in which all
+    words are corrected.
+    """
     first: EditError | None = None
-    for _ in range(3 * len(words) + 1):  # each of them may be wrong, and what is meant by one too
+    for _ in range(3 * len(words) + 1):  # every word may be wrong, and its correction too
         try:
             edits = parse_edits(words)
         except EditError as error:
-            at = error.at
+            before = words[: error.index]
+            after = words[error.index + error.count :]
             if error.start:  # --step build
-                words = [*words[:at], error.start + words[at + 1], *words[at + 2 :]]
+                words = [*before, error.start + words[error.index + 1], *after]
                 continue
-            first = first or error
-            words = [
-                *words[:at],
-                *([error.meant] if error.meant else []),
-                *words[at + error.count :],
-            ]
+            if first is None:
+                first = error
+            words = before + after
+            if error.correction:
+                words.insert(len(before), error.correction)
             continue
         if not first:
             return edits
@@ -290,8 +320,9 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
 
 
 def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> Outcome:
-    """The verb for callers that have values of JSON in place of words: replace, append, remove,
-    new_field.
+    """Run the verb for a caller that has JSON values in place of words.
+
+    asked: the members replace, append, remove and new_field.
     """
     edits = make_edits(asked.get("replace"), asked.get("append"), asked.get("remove"))
     if not edits and asked.get("replace") != {}:  # which only stamps, and may start one
@@ -301,18 +332,21 @@ def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> 
 
 
 def read_values(words: list[str]) -> dict[str, Any]:
-    """What run_values takes for the words of a command line. Raises CheckpointError if it cannot
-    take the same.
+    """Return the arguments of run_values that do the same as the words of a command line.
+
+    Raises CheckpointError if there are none.
     """
-    own = [word for word in words[1:] if word not in _NEW_FIELDS]
-    more = {"new_field": True} if len(own) < len(words[1:]) else {}
-    values = {**find_values(words[0] if words else "", parse_edits(own)), **more}
+    skill = words[0] if words else ""
+    edits = [word for word in words[1:] if word not in _NEW_FIELDS]
+    values = find_values(skill, parse_edits(edits))
+    if len(edits) < len(words[1:]):
+        values["new_field"] = True
     make_edits(values.get("replace"), values.get("append"), values.get("remove"))
     return values
 
 
 def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
-    """(what an edit may continue with, what that means), for the shells."""
+    """Return the continuations of an edit for the shells, each with its description."""
     from checkpoint_git.protocols.skill.edit.edit_completion import complete_edit
 
     return complete_edit(skill, typed, cwd)
@@ -321,6 +355,7 @@ def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]
 def _write_edits(
     skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool
 ) -> Outcome:
+    """Write edits, and return the outcome of the verb."""
     place = find_own_place(skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
@@ -333,28 +368,27 @@ def _write_edits(
         removed = hide_tokens_in(removed)  # what is removed may be a secret, and nothing prints one
 
     for where, texts in removed.items():
-        told = join_some([quote(text) for text in texts])
+        shown = join_some([quote(text) for text in texts])
         undo = advise("to undo it", "checkpoint", "undo", skill)
-        lines.append(Line(f"removed from {where}: {told}", "warn", hint=undo))
+        lines.append(Line(f"removed from {where}: {shown}", "warn", hint=undo))
 
-    for action in () if written.refused else result.waiting:
+    waiting = result.waiting
+    if written.refused:
+        waiting = []
+    for action in waiting:
         lines.append(Line(f"{quote(action['text'])}: {describe_goals(action)}", "dim"))
+
     if result.clock_behind and not written.refused:
-        stamp, here = (
-            (written.document.value or {}).get("updated_at"),
-            write_instant(invocation.now),
-        )
-        lines.append(
-            Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn")
-        )
+        latest = (written.document.value or {}).get("updated_at")
+        clock = write_instant(invocation.now)
+        message = f"updated_at stays {latest}: this machine's clock ({clock}) is behind it"
+        lines.append(Line(message, "warn"))
 
     outcome = outcome_of_write(
         place, invocation, skill, "update", written, result.fields, lines, result.understood
     )
-    waiting = [] if written.refused else result.waiting
-    return outcome._replace(
-        data={**outcome.data, "removed": removed, "waiting_for_merges": waiting}
-    )
+    data = {**outcome.data, "removed": removed, "waiting_for_merges": waiting}
+    return outcome._replace(data=data)
 
 
 _SHORT = ("next", "decision", "summary")  # names that the help promises
@@ -370,40 +404,44 @@ def outcome_of_write(
     lines: Sequence[Block],
     understood: Sequence[Understood] = (),
 ) -> Outcome:
-    """The answer of a writing verb: the fields that changed, findings that arose, errors that are
-    left.
+    """Return the outcome of a writing verb: the fields that changed, the findings that arose, and
+    how many errors remain.
     """
     document = written.document
-    lines = [*(Line(each.text, "warn") for each in understood if each.typed not in _SHORT), *lines]
-    about = {
+    corrections = [Line(entry.text, "warn") for entry in understood if entry.typed not in _SHORT]
+    lines = [*corrections, *lines]
+    data: dict[str, Any] = {
         "skill": skill,
         "path": document.path,
-        "understood": [each.data for each in understood],
+        "understood": [entry.data for entry in understood],
     }
     if written.refused:
-        data = {**about, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
-        return Outcome(data, [refusal, *lines], written.refused, 1)
+        return Outcome({**data, "written": False}, [refusal, *lines], written.refused, 1)
 
-    unseen = find_untracked(place, [document.path], invocation.env, invocation.cwd)
-    left = sum(finding.level == "error" for finding in document.findings)
-    data = {
-        **about,
+    not_in_git = find_untracked(place, [document.path], invocation.env, invocation.cwd)
+    errors = sum(finding.level == "error" for finding in document.findings)
+    data |= {
         "written": True,
         "created": written.created,
         "fields": [*fields],
         "updated_at": (document.value or {}).get("updated_at"),
-        "errors_left": left,
-        "git": unseen[0].code.removeprefix("git/") if unseen else None,
+        "errors_left": errors,
+        "git": not_in_git[0].code.removeprefix("git/") if not_in_git else None,
     }
-    what = "started" if written.created else "updated"
-    changed = f" ({', '.join(fields or ['updated_at'])})" if fields or not written.created else ""
-    blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
-    # an untracked file is reported once: the doctor has git/untracked as long as it is true
-    told = [each for each in unseen if written.created or each.code == "git/ignored"]
-    blocks += [Line(each.message, "warn", hint=each.hint) for each in told]
-    if left:
+    done = "started" if written.created else "updated"
+    if not written.created and not fields:
+        done += " (updated_at)"
+    elif fields:
+        done += f" ({', '.join(fields)})"
+    blocks: list[Block] = [Line(f"{skill}: {done} in {document.path}", "good"), *lines]
+
+    for finding in not_in_git:
+        # an untracked file is reported once: the doctor has git/untracked as long as it is true
+        if written.created or finding.code == "git/ignored":
+            blocks.append(Line(finding.message, "warn", hint=finding.hint))
+    if errors:
         look = advise("to see them", "checkpoint", "validate", plain_path(document.path))
-        blocks.append(Line(f"errors left from before: {left}", "warn", hint=look))
+        blocks.append(Line(f"errors left from before: {errors}", "warn", hint=look))
 
     return Outcome(data, blocks, written.arisen, 0)
