@@ -181,19 +181,19 @@ def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str
     return write_backup(above, write_stamp(now), [copy])
 
 
-def find_copy(copy: str, name: str, more: str = "") -> list[Finding]:
-    """copy: the folder of a backup, "" for none."""
-    hint = advise(
-        "to restore it",
-        "checkpoint",
-        "memory",
-        "save",
-        "--yes",
-        "--fields",
-        f"{copy}/memory-checkpoint.json",
-    )
-    message = f"a copy of the replaced checkpoint was kept{more}"
-    return [Finding("memory/backup", "warning", message, name, hint=hint)] if copy else []
+def find_copy(copy: str, name: str, *, is_fresh: bool = False) -> list[Finding]:
+    """Return the finding that names a backup and how to restore it, [] if there is none.
+
+    copy: its folder, "" for none. is_fresh: the checkpoint was started over.
+    """
+    if not copy:
+        return []
+    message = "a copy of the replaced checkpoint was kept"
+    if is_fresh:
+        message += ", and a new one was started"
+    file = f"{copy}/memory-checkpoint.json"
+    hint = advise("to restore it", "checkpoint", "memory", "save", "--yes", "--fields", file)
+    return [Finding("memory/backup", "warning", message, name, hint=hint)]
 
 
 def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:

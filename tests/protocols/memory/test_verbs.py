@@ -13,7 +13,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line
 from checkpoint_git.protocols.memory import verbs
-from checkpoint_git.protocols.memory.verbs import read_commit_fields
+from checkpoint_git.protocols.memory.save import read_commit_fields
 from tests.support.command import run_here
 from tests.support.memory import (
     configure,
