@@ -1,8 +1,7 @@
-"""What an edit means: the field that its path names, and its value as the schema wants it there.
-Pure.
+"""Resolve an edit: find the field that its path means, and read its value as the schema wants it.
 
-Only what is surely meant is taken; another name is refused where the protocol is not open to names
-of one's own.
+A name is corrected only if its meaning is certain. Another unknown name is refused, unless the
+protocol allows any name there. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +21,7 @@ from checkpoint_git.protocols.skill.edit.parse import (
     EditError,
     PathStep,
     path_text,
+    quote_step,
     typed_edit,
 )
 from checkpoint_git.protocols.skill.names import TEXTS
@@ -41,9 +41,7 @@ _TYPES: dict[type, str] = {
 
 
 class Understood(NamedTuple):
-    """What was understood other than it was typed. is_option: typed is a field's name behind two
-    dashes.
-    """
+    """A name or value that was corrected. is_option: typed is a field's name behind two dashes."""
 
     typed: str
     meant: str
@@ -61,12 +59,17 @@ class Understood(NamedTuple):
 
 
 class _EditReader(NamedTuple):
+    """An edit and its context. corrections: filled while it is read. skill: quoted for a shell."""
+
     edit: Edit
     schema: Schema
-    taken: list[Understood]
+    corrections: list[Understood]
     new_field: bool
     skill: str
     document: Mapping[str, Any]
+
+    def correct(self, typed: str, meant: str, *, is_option: bool = False) -> None:
+        self.corrections.append(Understood(typed, meant, is_option))
 
 
 def understand(
@@ -77,29 +80,29 @@ def understand(
     new_field: bool = False,
     skill: str = "NAME",
 ) -> tuple[list[Edit], list[Understood]]:
-    """The edits as they are meant for a document, and what differs from what was typed. new_field:
-    names that nobody knows are taken as they are. Raises CheckpointError for what is not
-    understood.
-    """
-    taken: list[Understood] = []
-    meant = [
-        _understand(value, _EditReader(edit, schema, taken, new_field, quote_word(skill), value))
-        for edit in edits
-    ]
-    for at, edit in enumerate(meant):
-        length = len(edit.path)
-        if edit.action == "replace" and any(
-            other.path[:length] == edit.path for other in meant[:at]
-        ):
-            message = f"{quote(edit.word)}: {path_text(edit.path)} is written twice, and the first would be lost"
-            raise CheckpointError(message, "write it once")
+    """Return the edits with the known names and values of a document, and what was corrected.
 
-    return meant, taken
+    new_field: unknown names are kept as they are. Raises CheckpointError for a name or a value that
+    has no certain meaning.
+    """
+    corrections: list[Understood] = []
+    clear: list[Edit] = []
+    for edit in edits:
+        reader = _EditReader(edit, schema, corrections, new_field, quote_word(skill), value)
+        clear.append(_understand(value, reader))
+
+    for index, edit in enumerate(clear):
+        length = len(edit.path)
+        earlier = [other.path[:length] for other in clear[:index]]
+        if edit.action == "replace" and edit.path in earlier:
+            problem = f"{path_text(edit.path)} is written twice, and the first would be lost"
+            raise CheckpointError(f"{quote(edit.word)}: {problem}", "write it once")
+
+    return clear, corrections
 
 
 class _EditPlace(NamedTuple):
-    """Where an edit's path leads: its steps as they are meant, and the rules, the value and the
-    name there.
+    """The place of an edit: its path with known names, and the rules, the value and the name there.
 
     name: without the steps into lists, such as context_primer.key_decisions.
     """
@@ -111,24 +114,27 @@ class _EditPlace(NamedTuple):
 
 
 def _understand(value: Any, reader: _EditReader) -> Edit:
-    """Return the reader's edit as it is meant for the document, which is the value."""
+    """Return the reader's edit with the known names and values of the document, which is the value."""
     edit = reader.edit
     place = _follow_path(value, reader)
     path = place.path
-    if [step.name for step in path] != [step.name for step in edit.path]:
-        reader.taken.append(Understood(path_text(edit.path), path_text(path), is_option=True))
+    if _is_corrected(edit, path):
+        reader.correct(path_text(edit.path), path_text(path), is_option=True)
     if edit.action == "remove":
         if edit.value == "":
-            _check_removal(edit, path, place.value, place.rules)
+            _check_removal(edit, place)
         return edit._replace(path=path)
 
     if _adds_to_list(edit, path):
-        reader.taken.append(
-            Understood(f"{path_text(edit.path)}=", f"{path_text(path)}+=", is_option=True)
-        )
+        reader.correct(f"{path_text(edit.path)}=", f"{path_text(path)}+=", is_option=True)
         edit = edit._replace(action="append")
 
     return edit._replace(path=path, value=_understand_value(edit, place, reader))
+
+
+def _is_corrected(edit: Edit, path: tuple[PathStep, ...]) -> bool:
+    """Whether a path has other names than the edit's own."""
+    return [step.name for step in path] != [step.name for step in edit.path]
 
 
 def _follow_path(value: Any, reader: _EditReader) -> _EditPlace:
@@ -143,9 +149,12 @@ def _follow_path(value: Any, reader: _EditReader) -> _EditPlace:
             value = find_item(value, step.name)
             continue
 
-        known = frozenset(value if isinstance(value, dict) else ())
-        found = _find_name(step.name, where, known, reader)
-        path += [step] if found == (step.name,) else [PathStep(name) for name in found]
+        names_there = frozenset(value if isinstance(value, dict) else ())
+        found = _find_name(step.name, where, names_there, reader)
+        if found == (step.name,):
+            path.append(step)
+        else:
+            path += [PathStep(name) for name in found]
         _note_new_field(step.name, value, where, reader)
         for name in found:
             rules = child_rules(reader.schema, rules, name)
@@ -156,43 +165,38 @@ def _follow_path(value: Any, reader: _EditReader) -> _EditPlace:
 
 
 def _note_new_field(name: str, value: Any, where: str, reader: _EditReader) -> None:
-    """Note where a new field comes beside one with nearly its name. value: what the name is looked
-    up in.
-    """
+    """Note that an object gets a new field beside one with nearly its name. value: the object."""
     if not isinstance(value, dict) or where in names.KNOWN or name in value:
         return
-    near = "" if reader.edit.action == "remove" else names.find_sibling(name, value)
+    if reader.edit.action == "remove":
+        return
+    near = names.find_sibling(name, value)
     if near:
-        meant = f"a new field beside {quote(f'{where}.{near}')[1:-1]}"
-        reader.taken.append(Understood(f"{where}.{name}", meant, is_option=True))
+        sibling = quote_step(f"{where}.{near}")
+        reader.correct(f"{where}.{name}", f"a new field beside {sibling}", is_option=True)
 
 
 def _understand_value(edit: Edit, place: _EditPlace, reader: _EditReader) -> Any:
-    """Return the value of an edit as it is meant. Where no rule says what it is, it keeps its
-    type.
-    """
-    rules = child_rules(reader.schema, place.rules, "") if edit.action == "append" else place.rules
+    """Return the value of an edit as the schema wants it; without a rule it keeps its type."""
+    rules = place.rules
+    if edit.action == "append":
+        rules = child_rules(reader.schema, place.rules, "")
     kind = _TYPES.get(type(place.value), "string")
-    may_keep = (
-        edit.action == "replace"
-        and kind != "string"
-        and not rules.keys() & {"type", "enum", "examples"}
-    )
-    is_kept = may_keep and isinstance(edit.value, str) and ":json=" not in edit.word
-    if is_kept:
-        rules = {"type": kind}
-    value = _read(edit.value, rules, place.value, place.name, reader)
-    if not is_kept:
+    is_free = not rules.keys() & {"type", "enum", "examples"}
+    may_keep = edit.action == "replace" and kind != "string" and is_free
+    if not (may_keep and isinstance(edit.value, str) and ":json=" not in edit.word):
+        return _read(edit.value, rules, place.value, place.name, reader)
+
+    value = _read(edit.value, {"type": kind}, place.value, place.name, reader)
+    if not isinstance(value, str):
+        reader.correct(edit.value, f"a {kind}, as before")
         return value
 
-    if isinstance(value, str) and kind in ("array", "object"):
+    if kind in ("array", "object"):
         message = f"{quote(edit.word)}: {path_text(place.path)} is not a text, and would be lost"
-        raise CheckpointError(
-            message, "name what is in it, add to a list with +=, or replace it with :json="
-        )
-
-    meant = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
-    reader.taken.append(Understood(edit.value, meant))
+        hint = "name what is in it, add to a list with +=, or replace it with :json="
+        raise CheckpointError(message, hint)
+    reader.correct(edit.value, f"a text, where a {kind} was")
     return value
 
 
@@ -200,64 +204,73 @@ def _adds_to_list(edit: Edit, path: tuple[PathStep, ...]) -> bool:
     """Whether an edit puts one text in place of a known list of texts: that can only mean one more
     item.
     """
+    if edit.action != "replace" or not isinstance(edit.value, str) or ":json=" in edit.word:
+        return False
     texts = names.LISTS.get(path_text(path), ())
     takes_texts = texts is str or (isinstance(texts, tuple) and str in texts)
-    is_text = isinstance(edit.value, str) and bool(edit.value.strip()) and ":json=" not in edit.word
-    return (
-        takes_texts and is_text and edit.action == "replace" and not str(edit.value).startswith("[")
-    )
+    return takes_texts and bool(edit.value.strip()) and not edit.value.startswith("[")
 
 
 def _find_id(step: PathStep, items: Any) -> PathStep:
-    """By the item's id, where it is named by its text or behind a dot."""
+    """Return the step with the id of the item that it names by its text; itself if there is none."""
     is_number = not step.bracketed and step.name.isdecimal()
-    at = find_index(items, step.name) if isinstance(items, list) and not is_number else None
-    ids = ids_of(items[at]) if at is not None and isinstance(items[at], dict) else []
-    return PathStep(step.name if step.name in ids else ids[0], bracketed=True) if ids else step
+    if is_number or not isinstance(items, list):
+        return step
+    index = find_index(items, step.name)
+    if index is None or not isinstance(items[index], dict):
+        return step
+
+    ids = ids_of(items[index])
+    if step.name in ids:
+        return PathStep(step.name, bracketed=True)
+    return PathStep(ids[0], bracketed=True) if ids else step
 
 
-def _check_removal(edit: Edit, path: tuple[PathStep, ...], held: Any, rules: Schema) -> None:
-    """Raises CheckpointError where -= without a value may empty more than was meant."""
-    name, count = path_text(path), len(held) if isinstance(held, list) else 0
-    is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[
-        -1
-    ].bracketed
-    if not held or not (is_guessed or (count > 1 and rules)):
+def _check_removal(edit: Edit, place: _EditPlace) -> None:
+    """Raise EditError if -= without a value may remove more than the user wants."""
+    present = place.value
+    if not present:
         return
-    first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else f"--{name}-="
-    hint, more = (
-        ("remove one", f"; or all: --{name}:json='[]'") if count else ("remove it explicitly", "")
-    )
-    raise EditError(
-        edit.word,
-        f"{quote(edit.word)} would remove all of {name} ({count or 1})",
-        hint,
-        first,
-        more,
-    )
+    name = path_text(place.path)
+    count = len(present) if isinstance(present, list) else 0
+    is_guessed = _is_corrected(edit, place.path) and not place.path[-1].bracketed
+    if not is_guessed and not (count > 1 and place.rules):
+        return
+
+    message = f"{quote(edit.word)} would remove all of {name} ({count or 1})"
+    if not count:
+        raise EditError(edit.word, message, "remove it explicitly", f"--{name}-=")
+    first = typed_edit(f"--{name}-=", next(iter(ids_of(present[0])), ""))
+    raise EditError(edit.word, message, "remove one", first, f"; or all: --{name}:json='[]'")
 
 
-def _find_name(name: str, where: str, own: frozenset[str], reader: _EditReader) -> tuple[str, ...]:
-    """The names that a name in an object means. own: those that the object has."""
+def _find_name(
+    name: str, where: str, names_there: frozenset[str], reader: _EditReader
+) -> tuple[str, ...]:
+    """Return the known names that a name in an object means. names_there: of the object's members.
+
+    Raises CheckpointError for an unknown name.
+    """
     known = names.KNOWN.get(where)
     if known is None or name in known or reader.new_field or name == "$schema":
         return (name,)
-    meant = names.find_meaning(name, where)
-    near = "" if meant else names.find_near_miss(name, known)
-    if name in own and (reader.edit.action == "remove" or not (meant or near)):
-        return (name,)
-    if meant:
-        return tuple(meant.split("."))
+
+    meaning = names.find_meaning(name, where)
+    if name in names_there:
+        has_other_meaning = bool(meaning or names.find_near_miss(name, known))
+        if reader.edit.action == "remove" or not has_other_meaning:
+            return (name,)
+    if meaning:
+        return tuple(meaning.split("."))
     raise _unknown(name, where, reader)
 
 
 def _unknown(name: str, where: str, reader: _EditReader) -> CheckpointError:
-    """Return the refusal of a name that an object does not know, with the line that was probably
-    meant.
-    """
+    """Return the refusal of a name that an object does not know, with the probable correction."""
     edit = reader.edit
-    inside = f" in {where}" if where else ""
-    message = f"{quote(edit.word)}: unknown field {quote(name)}{inside}"
+    message = f"{quote(edit.word)}: unknown field {quote(name)}"
+    if where:
+        message += f" in {where}"
     if name in _GLOBAL_OPTIONS and edit.word.startswith("--"):
         return CheckpointError(message, f"--{name} is a separate option without a value")
 
@@ -269,25 +282,25 @@ def _unknown(name: str, where: str, reader: _EditReader) -> CheckpointError:
     value = edit.value
     if near in TEXTS and isinstance(value, str) and operator == "+":
         value = write_item(near, value)
-    own = f"skill_state.{quote(name)[1:-1]}"
+    own_field = f"skill_state.{quote_step(name)}"
     flag = "--new-field" if edit.word.startswith("--") else "new_field"
-    more = f"; a field of your own is {own}, or any name with {flag}"
-    mistaken = _name_verb_or_row(name, value, where, message, more, reader)
+    advice = f"a field of your own is {own_field}, or any name with {flag}"
+    mistaken = _name_verb_or_row(name, value, where, message, f"; {advice}", reader)
     if mistaken is not None:
         return mistaken
 
     line = _write_near(name, near, operator, value, edit, is_typed=is_typed)
     if line:
-        return EditError(edit.word, message, "did you mean this", line, more)
+        return EditError(edit.word, message, "did you mean this", line, f"; {advice}")
     if not is_typed:
-        return EditError(edit.word, message, f"A{more[3:]}")
-    kept = own if where else f"skill_state.{path_text(edit.path)}"
-    return _offer_own_field(f"{kept}{operator}", value, message, flag, edit)
+        return EditError(edit.word, message, f"A{advice[1:]}")
+    if not where:
+        own_field = f"skill_state.{path_text(edit.path)}"
+    return _offer_own_field(f"{own_field}{operator}", value, message, flag, edit)
 
 
 def _find_near(name: str, where: str, edit: Edit, *, is_typed: bool) -> tuple[str, str]:
-    """Return the known field that is nearest to a name, "" for none, and the operator for a value
-    there.
+    """Return the known field that is nearest to a name, "" for none, and the operator for a value.
 
     is_typed: the name is in the edit's path.
     """
@@ -304,9 +317,7 @@ def _find_near(name: str, where: str, edit: Edit, *, is_typed: bool) -> tuple[st
 def _write_near(
     name: str, near: str, operator: str, value: Any, edit: Edit, *, is_typed: bool
 ) -> str:
-    """Return the edit with a known field in place of a name, "" if there is none or none can be
-    written.
-    """
+    """Return the edit with a known field in place of a name, "" if there is no such edit."""
     path = path_text(edit.path)
     if near and is_typed:
         return typed_edit(f"--{path.replace(name, near, 1)}{operator}=", value)
@@ -316,19 +327,19 @@ def _write_near(
 
 
 def _offer_own_field(start: str, value: Any, message: str, flag: str, edit: Edit) -> EditError:
-    """Return the refusal of a name that is near to none, with the edit that keeps it outside the
-    protocol.
-    """
+    """Return the refusal of a name that resembles none, with the edit of a field below skill_state."""
     line = typed_edit(f"--{start}=", value)
     advice = "to keep it in a field of your own"
     return EditError(edit.word, message, advice, line, f"; any name is taken with {flag}")
 
 
 def _name_verb_or_row(
-    name: str, text: Any, where: str, message: str, more: str, reader: _EditReader
+    name: str, text: Any, where: str, message: str, ending: str, reader: _EditReader
 ) -> CheckpointError | None:
-    """Return the refusal of a text for the name of a verb or of a row of the progress table, else
-    None.
+    """Return the refusal of a text for a name that is a verb's or a row's of the progress table,
+    None for another name.
+
+    ending: the end of its hint.
     """
     edit = reader.edit
     if not isinstance(text, str) or where or len(edit.path) != 1:
@@ -336,33 +347,41 @@ def _name_verb_or_row(
     if not text.strip() or not text.isprintable():
         return None
     if name in ("note", "ask", "decide", "block", "unblock", "done", "drop"):
-        words: Argv = ("--", text) if text.startswith("-") else (text,)
-        if name == "drop":  # what follows a reason of one word could be a part of it
-            why: Argv = ("--why", Blank("the reason"))
-            words = (*why, *words) if text.startswith("-") else (*words, *why)
-        argv: Argv = ("checkpoint", name, reader.skill, *words)
-        return CheckpointError(message, advise("did you mean this", *argv, more=more))
+        argv: Argv = ("checkpoint", name, reader.skill, *_words_of_verb(name, text))
+        return CheckpointError(message, advise("did you mean this", *argv, more=ending))
 
     if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
         row = f"--progress_table[{name}]{name_text('progress_table', text)}"
-        return EditError(edit.word, message, "did you mean this", row, more)
+        return EditError(edit.word, message, "did you mean this", row, ending)
 
     return None
 
 
-def _read(value: Any, rules: Schema, held: Any, where: str, reader: _EditReader) -> Any:
-    """Return a token value as it is meant: texts by type and enum, names in objects.
+def _words_of_verb(verb: str, text: str) -> Argv:
+    """Return the words that give a verb its text; a text that begins with a dash comes last."""
+    has_dash = text.startswith("-")
+    words: Argv = ("--", text) if has_dash else (text,)
+    if verb != "drop":
+        return words
 
-    held: what is there in the document.
+    # words behind a reason could be a part of it
+    reason = ("--why", Blank("the reason"))
+    return (*reason, *words) if has_dash else (*words, *reason)
+
+
+def _read(value: Any, rules: Schema, present: Any, where: str, reader: _EditReader) -> Any:
+    """Return a token value as the rules want it: texts by type and enum, known names in objects.
+
+    present: the document's value at that place.
     """
     if isinstance(value, str):
         value = _read_text(value, rules, reader)
     if isinstance(value, list):
         inner = child_rules(reader.schema, rules, "")
-        return [_read(item, inner, held, where, reader) for item in value]
+        return [_read(item, inner, present, where, reader) for item in value]
 
     if isinstance(value, dict):
-        return _read_object(value, rules, held, where, reader)
+        return _read_object(value, rules, present, where, reader)
     if isinstance(value, bytes) and b"e" in value.lower() and abs(float(value)) == float("inf"):
         message = f"{quote(reader.edit.word)}: {quote(value.decode())} is not finite"
         raise CheckpointError(message, "give a smaller number")
@@ -371,31 +390,30 @@ def _read(value: Any, rules: Schema, held: Any, where: str, reader: _EditReader)
 
 
 def _read_object(
-    value: Mapping[str, Any], rules: Schema, held: Any, where: str, reader: _EditReader
+    value: Mapping[str, Any], rules: Schema, present: Any, where: str, reader: _EditReader
 ) -> dict[str, Any]:
-    """Return an object with the names and values that are meant."""
-    objects = held if isinstance(held, list) else [held]
-    known = frozenset(name for item in objects if isinstance(item, dict) for name in item)
+    """Return an object with its known names, and their values as the rules want them."""
+    objects = present if isinstance(present, list) else [present]
+    names_there = frozenset(name for item in objects if isinstance(item, dict) for name in item)
     found: dict[str, Any] = {}
     for name, member in value.items():
-        (meant,) = _find_name(name, where, known, reader)
-        if meant in found or (meant != name and meant in value):
-            raise CheckpointError(
-                f"{quote(reader.edit.word)}: {where} has {meant} twice", "write it once"
-            )
-        place = f"{where}.{meant}"
-        if meant != name:
-            reader.taken.append(Understood(name, place))
-        held_member = held.get(meant) if isinstance(held, dict) else None
-        found[meant] = _read(
-            member, child_rules(reader.schema, rules, meant), held_member, place, reader
-        )
+        (known,) = _find_name(name, where, names_there, reader)
+        if known in found or (known != name and known in value):
+            message = f"{quote(reader.edit.word)}: {where} has {known} twice"
+            raise CheckpointError(message, "write it once")
+        place = f"{where}.{known}"
+        if known != name:
+            reader.correct(name, place)
+
+        member_present = present.get(known) if isinstance(present, dict) else None
+        member_rules = child_rules(reader.schema, rules, known)
+        found[known] = _read(member, member_rules, member_present, place, reader)
 
     return found
 
 
 def _read_text(text: str, rules: Schema, reader: _EditReader) -> Any:
-    """Return a text as the value that the rules ask for, where it can be read as one."""
+    """Return a text as the value that the rules want, or the text itself if it is no such value."""
     choices = rules.get("enum", ())
     if choices:
         return _read_choice(text, choices, reader)
@@ -409,39 +427,42 @@ def _read_text(text: str, rules: Schema, reader: _EditReader) -> Any:
     if is_shape and "string" in wanted:  # an action may be a text or an object
         if not isinstance(value, dict) or not value.keys() <= rules["properties"].keys():
             return text
-        reader.taken.append(Understood(text, f"an object with {', '.join(value)}"))
+        reader.correct(text, f"an object with {', '.join(value)}")
 
     if "boolean" in wanted:
         value = _BOOLEANS.get(text.lower(), value)
-    if _TYPES.get(type(value)) in (wanted if isinstance(wanted, list) else [wanted]):
+    if _TYPES.get(type(value)) in wanted:
         return value
     if "type" in rules:
         return text  # the check of the whole document says what is wrong
     raise _wrong_type(text, wanted, reader.edit)
 
 
-def _list_types(rules: Schema) -> Any:
-    """Return the type or types that a schema states, else those of its examples."""
-    return rules.get("type") or [_TYPES[type(example)] for example in rules.get("examples", ())]
+def _list_types(rules: Schema) -> Sequence[str]:
+    """Return the types that a schema states, else those of its examples."""
+    stated: str | Sequence[str] | None = rules.get("type")
+    if isinstance(stated, str):
+        return [stated]
+    return stated or [_TYPES[type(example)] for example in rules.get("examples", ())]
 
 
 def _read_choice(text: str, choices: Sequence[str], reader: _EditReader) -> str:
-    """Return the one of the choices that a text means; the text itself, where it is one or means
-    none.
-    """
-    meant = "" if text in choices else names.find_choice(text, choices)
-    if not meant:
+    """Return the choice that a text means, or the text itself if it is one or means none."""
+    if text in choices:
         return text
-    reader.taken.append(Understood(text, meant))
-    return meant
+    choice = names.find_choice(text, choices)
+    if not choice:
+        return text
+    reader.correct(text, choice)
+    return choice
 
 
 def _scan(text: str) -> Any:
-    """Return the value that a text is as JSON; None for null, and the text itself where it is no
-    JSON.
-    """
+    """Return the token value of a text, None for null, and the text itself if it is not JSON."""
     try:
-        return jsontext.scan_tokens(text) if jsontext.load(text) is not None else None
+        if jsontext.load(text) is None:
+            return None
+        return jsontext.scan_tokens(text)
     except jsontext.JsonTextError:
         return text
 
@@ -450,42 +471,37 @@ def _wrong_type(text: str, wanted: Sequence[str], edit: Edit) -> EditError:
     """Return the refusal of a text where only a list or a boolean can be."""
     path = path_text(edit.path)
     if wanted == ["array"]:
-        line = typed_edit(f"--{path}+=", text)
-        return EditError(
-            edit.word, f"{quote(edit.word)}: {path} is a list", "add an item to it", line
-        )
+        message = f"{quote(edit.word)}: {path} is a list"
+        return EditError(edit.word, message, "add an item to it", typed_edit(f"--{path}+=", text))
     message = f"{quote(edit.word)}: {quote(text)} is neither true nor false"
     return EditError(edit.word, message, "write it as", f"--{path}=true", ", or =false")
 
 
 def resolve(schema: Schema, rules: Any) -> Schema:
-    """Rules with the reference followed that they may consist of; of several alternatives the first
-    that is a shape.
-    """
+    """Return rules with their references followed; of alternatives the first that has a shape."""
     for _ in range(10):
         if not isinstance(rules, Mapping):
             return {}
         if str(rules.get("$ref", "")).startswith("#/$defs/"):
             rules = schema.get("$defs", {}).get(rules["$ref"].removeprefix("#/$defs/"))
         elif "anyOf" in rules or "oneOf" in rules:
-            options = [resolve(schema, each) for each in rules.get("anyOf") or rules["oneOf"]]
-            rules = next(
-                (
-                    each
-                    for each in options
-                    if "properties" in each or "items" in each or "enum" in each
-                ),
-                {},
-            )
+            rules = _find_shape(schema, rules.get("anyOf") or rules["oneOf"])
         else:
             return rules
 
     return {}
 
 
+def _find_shape(schema: Schema, alternatives: Iterable[Any]) -> Schema:
+    """Return the first alternative that describes an object, a list or a choice, {} for none."""
+    for alternative in alternatives:
+        rules = resolve(schema, alternative)
+        if "properties" in rules or "items" in rules or "enum" in rules:
+            return rules
+    return {}
+
+
 def child_rules(schema: Schema, rules: Schema, name: str) -> Schema:
-    """The rules of a member of an object, or of the items of a list; {} if the schema knows nothing
-    of them.
-    """
-    own = rules.get("properties", {}).get(name)
-    return resolve(schema, own or rules.get("items") or rules.get("additionalProperties"))
+    """Return the rules of a member of an object, or of the items of a list; {} for unknown ones."""
+    member = rules.get("properties", {}).get(name)
+    return resolve(schema, member or rules.get("items") or rules.get("additionalProperties"))
