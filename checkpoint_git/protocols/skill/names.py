@@ -1,12 +1,9 @@
-"""The names and words of a skill checkpoint, and which of them another one means or was probably
-meant to be. Pure.
-"""
+"""List the names and words of a skill checkpoint, and find the one that a word means. Pure."""
 
 from collections.abc import Iterable
 from functools import lru_cache
 
-# the objects with names of their own, by their path without numbers and ids; all others are open to
-# any name
+# path of an object without numbers and ids -> its known names; other objects may have any name
 KNOWN = {
     "": frozenset(
         (
@@ -76,19 +73,19 @@ ADDED_IN_1_1 = frozenset(
         "verified_for_sha",
     )
 )
-# lists by what their items are
+# path of a list -> the type of its items
 LISTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(["progress_table", "blockers", "pm_refs", "eval_scores"], dict),
     **{f"context_primer.{name}": str for name in CONTEXT_PRIMER}, "next_actions": (str, dict),
 }  # fmt: skip
-# what is said at the root and is below it
-# where a text belongs in the objects of a list
+# list of objects -> the member for a text
 TEXTS = {
     "progress_table": "label",
     "blockers": "description",
     "pm_refs": "id",
     "eval_scores": "rubric",
 }
+# name -> its path, of names that people type at the root and that are in an object below it
 _BELOW = {
     name: f"{parent}.{name}"
     for parent, members in (
@@ -144,113 +141,144 @@ _CHOICES = {
 }
 
 _SHORTEST = 5  # letters of a part of a name
-_LONGEST = 24  # no known name has more letters, and no misspelt one more than two more
+_LONGEST_COMPARED = 60  # letters of a name that is compared for likeness
+_LONGEST = 24  # letters of the longest known name, and two more for a misspelt one
 
 
 def is_misplaced_operator(key: str) -> bool:
-    """Return whether a key looks like part of an `update` argument: `merged_prs+`, `a:json`."""
+    """Whether a key looks like part of an `update` argument: `merged_prs+`, `a:json`."""
     return key.endswith(("+", ":json")) or key.startswith("--") or "=" in key
 
 
 def bare(key: str) -> str:
-    """Without what belongs to such an argument."""
+    """Return a key without the signs of an `update` argument."""
     return key.strip("-").partition("=")[0].partition("+")[0].partition(":")[0]
 
 
 @lru_cache(maxsize=4_000)  # as for find_near_miss
 def find_meaning(name: str, parent: str = "") -> str:
-    """The known place that a name surely means in one of the KNOWN objects, as a path below it; ""
-    for none. In another spelling, in the singular, by the first or last words of the name, at the
-    root by the name of what is below, or by a word of the table.
+    """Return the known place that a name certainly means in an object, "" for none.
+
+    parent: a key of KNOWN. The place is a path below it. A name means a place by another spelling,
+    by the singular, by its first or last words, by a word of the table, and at the root by the
+    name of a place in an object below.
     """
-    short, spelled = _short_names(parent), spell(name) if len(name) < _LONGEST else ""
-    forms = (spelled, f"{spelled}s", spelled.removesuffix("s"), name.lower())
-    return next((short[form] for form in forms if form in short), "")
+    places = _short_names(parent)
+    spelled = ""
+    if len(name) < _LONGEST:
+        spelled = spell(name)
+    for form in (spelled, f"{spelled}s", spelled.removesuffix("s"), name.lower()):
+        if form in places:
+            return places[form]
+    return ""
 
 
 def find_nearest(name: str, parent: str) -> str:
-    """The place that a name resembles most, for a message; "" if it resembles none."""
+    """Return the place that a name resembles most, for a message; "" if it resembles none."""
     from difflib import get_close_matches
 
-    short = _short_names(parent)
-    return next((short[each] for each in get_close_matches(spell(name[:60]), short, 1, 0.7)), "")
+    places = _short_names(parent)
+    near = get_close_matches(spell(name[:_LONGEST_COMPARED]), places, 1, 0.7)
+    return places[near[0]] if near else ""
 
 
 @lru_cache
 def _short_names(parent: str) -> dict[str, str]:
-    """Every word that means one place in an object."""
-    places = {**{name: name for name in KNOWN[parent]}, **(_BELOW if parent == "" else {})}
+    """Return the place of each word that means only one place in an object."""
+    places = {name: name for name in KNOWN[parent]}
+    if parent == "":
+        places |= _BELOW
+
     parts: dict[str, set[str]] = {}
     for name, place in places.items():
-        words = name.split("_") if place.startswith(("context_primer.", name)) else []
-        for at in range(1, len(words)):
-            for part in ("_".join(words[:at]), "_".join(words[at:])):
+        if not place.startswith(("context_primer.", name)):
+            continue
+        words = name.split("_")
+        for count in range(1, len(words)):
+            for part in ("_".join(words[:count]), "_".join(words[count:])):
                 parts.setdefault(part, set()).add(place)
 
-    short = {
-        part: min(found)
-        for part, found in parts.items()
-        if len(found) == 1 and len(part) >= _SHORTEST
-    }
-    telling = {name: place for name, place in short.items() if name not in _NO_SHORT_NAME}
-    return {**telling, **_WORDS.get(parent, {}), **places}
+    short = {}
+    for part, found in parts.items():
+        if len(found) == 1 and len(part) >= _SHORTEST and part not in _NO_SHORT_NAME:
+            short[part] = min(found)
+    return {**short, **_WORDS.get(parent, {}), **places}
 
 
 def spell(word: str) -> str:
+    """Return a word in lower case with underscores between its parts: `nextActions` is
+    `next_actions`.
+    """
     return _split_humps(word).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
 
 
 def find_choice(text: str, choices: Iterable[str]) -> str:
-    """The one of the choices that a text surely means, "" for none: done -> complete,
-    user-decision, external.
+    """Return the choice that a text certainly means, "" for none.
+
+    It is another spelling (user-decision), a word of the table (done for complete), or a part that
+    only one choice has (external).
     """
-    known, spelled = list(choices), spell(text)
-    same = [each for each in known if spelled.replace("_", "") == each.replace("_", "")]
-    if same or _CHOICES.get(spelled) in known:
-        return same[0] if same else _CHOICES[spelled]
-    near = [
-        each
-        for each in known
-        if spelled in each.split("_") or (len(spelled) > 3 and each.startswith(spelled))
-    ]
+    known = list(choices)
+    spelled = spell(text)
+    for choice in known:
+        if choice.replace("_", "") == spelled.replace("_", ""):
+            return choice
+    if _CHOICES.get(spelled) in known:
+        return _CHOICES[spelled]
+
+    near = []
+    for choice in known:
+        is_start = len(spelled) > 3 and choice.startswith(spelled)
+        if is_start or spelled in choice.split("_"):
+            near.append(choice)
     return near[0] if len(near) == 1 else ""
 
 
-@lru_cache(maxsize=4_000)  # what one file calls its own, the next one mostly does too
+@lru_cache(maxsize=4_000)  # the files of a project have many unknown names in common
 def find_near_miss(key: str, known: frozenset[str]) -> str | None:
-    """The known name that an unknown key probably means, None if it is a name of its own."""
+    """Return the known name that an unknown key probably means, None for none."""
     if len(key) >= _LONGEST:
         return None
     from difflib import get_close_matches  # needed for unknown names alone
 
     spelled = spell(key)
-    swapped = next((name for name in sorted(known) if sorted(name) == sorted(spelled)), None)
-    return next(iter(get_close_matches(spelled, known, 1, 0.8)), swapped)
+    near = get_close_matches(spelled, known, 1, 0.8)
+    if near:
+        return near[0]
+    for name in sorted(known):
+        if sorted(name) == sorted(spelled):  # letters swapped
+            return name
+    return None
 
 
-def find_sibling(name: str, there: Iterable[str]) -> str:
-    """A name there that a new one may be a slip of, "" for none: build for builds, not run-1 for
-    run-2.
+def find_sibling(name: str, siblings: Iterable[str]) -> str:
+    """Return the sibling that a new name probably misspells, "" for none.
+
+    So build is one for builds, and run-1 is none for run-2.
     """
+    if len(name) >= _LONGEST_COMPARED:
+        return ""
     from difflib import get_close_matches
 
-    numbers = [letter for letter in name if letter.isdigit()]
-    known = {
-        spell(each): each
-        for each in there
-        if [letter for letter in each if letter.isdigit()] == numbers
-    }
-    near = get_close_matches(spell(name), known, 1, 0.8) if len(name) < 60 else []
+    known = {spell(other): other for other in siblings if _digits(other) == _digits(name)}
+    near = get_close_matches(spell(name), known, 1, 0.8)
     return known[near[0]] if near else ""
 
 
+def _digits(name: str) -> list[str]:
+    return [letter for letter in name if letter.isdigit()]
+
+
 def _split_humps(key: str) -> str:
-    # nextActions -> next_Actions; a regular expression would have to be compiled first
+    """Return a key with an underscore before each capital that follows a small letter or digit."""
+    # a regular expression would have to be compiled first
     if key.islower():
         return key
-    return "".join(
-        f"_{letter}"
-        if "A" <= letter <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9")
-        else letter
-        for before, letter in zip(f" {key}", key, strict=False)
-    )
+    split = ""
+    before = " "
+    for letter in key:
+        if "A" <= letter <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9"):
+            split += "_"
+        split += letter
+        before = letter
+    return split

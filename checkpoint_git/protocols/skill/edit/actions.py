@@ -1,18 +1,11 @@
-"""How a checkpoint starts, and what a write does besides its edits: stamp, finish an action, keep
-rows. Pure.
-"""
+"""Start a checkpoint, and make the changes that a write implies: stamp, actions, rows. Pure."""
 
 from typing import Any
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import (
-    Argv,
-    Blank,
-    advise,
-    join_hints,
-)
+from checkpoint_git.core.hint import Argv, Blank, advise, join_hints
 from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill.edit.parse import check_text
@@ -29,6 +22,7 @@ FIRST_STEP = "start"
 
 
 def scaffold(skill: str, project: str, now: int) -> dict[str, Any]:
+    """Return the value of a new checkpoint."""
     instant = write_instant(now)
     return {
         "protocol_version": "1.0",
@@ -50,8 +44,9 @@ def scaffold(skill: str, project: str, now: int) -> dict[str, Any]:
 
 
 def remove_first_action(value: dict[str, Any]) -> int | None:
-    """Remove the placeholder of scaffold where there is a real action; return where it was, None
-    for no change.
+    """Remove the placeholder of scaffold if there is a real action.
+
+    Return the index that it had, None for no change.
     """
     actions = read_list(value, "next_actions")
     if len(actions) < 2 or FIRST_ACTION not in actions:
@@ -62,30 +57,25 @@ def remove_first_action(value: dict[str, Any]) -> int | None:
 
 
 def add_step_row(value: dict[str, Any], previous: Any) -> None:
-    """Add the row of the current step to progress_table, where work is in progress and the rows are
-    steps.
+    """Add the row of the current step to progress_table if work is in progress.
 
-    previous: the step before. A table in which that has no row was planned in other terms, and
-    stays as it is.
+    previous: the step before. A table without a row for it was planned in other terms, and stays
+    as it is.
     """
-    rows, step = value.setdefault("progress_table", []), value.get("step")
-    if (
-        not isinstance(rows, list)
-        or not isinstance(step, str)
-        or value.get("status") != "in_progress"
-    ):
+    rows = value.setdefault("progress_table", [])
+    step = value.get("step")
+    if not isinstance(rows, list) or not isinstance(step, str) or not step.strip():
+        return
+    if value.get("status") != "in_progress" or _has_row(value, step):
         return
 
-    is_missing = bool(step.strip()) and not _has_row(value, step)
-    if is_missing and (not rows or _has_row(value, str(previous))):
+    if not rows or _has_row(value, str(previous)):
         rows.append(_step_row(step))
         remove_first_row(value)
 
 
 def _has_row(value: dict[str, Any], step: str) -> bool:
-    """Return whether progress_table has a row for a step: sprint-2 is the row of sprint-2-review,
-    too.
-    """
+    """Whether progress_table has a row for a step: sprint-2 is one for sprint-2-review, too."""
     ids = [str(row.get("id")) for row in read_objects(value, "progress_table")]
     return any(step == name or step.startswith(f"{name}-") for name in ids)
 
@@ -103,8 +93,11 @@ def _step_row(step: str) -> dict[str, Any]:
 
 def complete_step_row(value: dict[str, Any]) -> None:
     """Mark a row that add_step_row made as complete, once the status is."""
-    for row in read_list(value, "progress_table") if value.get("status") == "complete" else ():
-        if row == _step_row(str(value.get("step"))):
+    if value.get("status") != "complete":
+        return
+    made = _step_row(str(value.get("step")))
+    for row in read_list(value, "progress_table"):
+        if row == made:
             row["status"] = "complete"
 
 
@@ -120,49 +113,52 @@ def raise_version(value: dict[str, Any]) -> None:
 
 
 def mark_repeated(value: dict[str, Any], places: list[str], now: int) -> None:
-    """Give each new next action that was finished before the time at which it was added again.
+    """Set added_at of each new next action that was finished before.
 
-    places: JSON Pointers of what was written. Without that time an action that recently_done has
+    places: JSON Pointers of what was written. Without added_at, an action that recently_done has
     too counts as done.
     """
     for index in find_done_actions(value):
-        if f"/next_actions/{index}" not in places:
-            continue
-        action = value["next_actions"][index]
-        members = action if isinstance(action, dict) else {"text": action}
-        value["next_actions"][index] = {**members, "added_at": write_instant(now)}
+        if f"/next_actions/{index}" in places:
+            members = _as_object(value["next_actions"][index])
+            value["next_actions"][index] = {**members, "added_at": write_instant(now)}
+
+
+def _as_object(action: Any) -> dict[str, Any]:
+    """Return an action as an object, with its text if it was nothing else."""
+    if isinstance(action, dict):
+        return action
+    return {"text": action}
 
 
 def describe_goals(action: Any) -> str:
-    """Return what a new action with done_when_merged waits for, "" for another."""
-    goals = action.get(FIELD) if isinstance(action, dict) else None
-    return (
-        f"it is skipped once {' and '.join(goals)} {'is' if len(goals) == 1 else 'are'} merged"
-        if goals
-        else ""
-    )
+    """Return when a new action with done_when_merged is skipped, "" for another action."""
+    if not isinstance(action, dict) or not action.get(FIELD):
+        return ""
+    goals = action[FIELD]
+    verb = "is" if len(goals) == 1 else "are"
+    return f"it is skipped once {' and '.join(goals)} {verb} merged"
 
 
 def stamp(value: dict[str, Any], now: int) -> bool:
-    """Sets updated_at to now, but never back, nor before created_at. Returns whether the clock was
-    behind.
+    """Set updated_at to now, or to the later of its old value and created_at.
+
+    Return whether one of these is later than this machine's clock.
     """
     latest = write_instant(now)
-    behind = False
+    is_behind = False
     for key in ("updated_at", "created_at"):
         instant, best = read_instant(value.get(key)), read_instant(latest)
         if instant and best and instant > best:
-            behind = behind or instant[0] > now
+            is_behind = is_behind or instant[0] > now
             latest = str(value[key])
 
     value["updated_at"] = latest
-    return behind
+    return is_behind
 
 
 def check_next(next_action: str | None, complete: bool) -> None:
-    """Raises CheckpointError if what comes next says nothing, or the work is said to be over as
-    well.
-    """
+    """Raise CheckpointError for an empty next action, and for one of work that is complete."""
     if next_action is None:
         return
     check_text(next_action)
@@ -170,14 +166,17 @@ def check_next(next_action: str | None, complete: bool) -> None:
     if not next_action.strip():
         raise CheckpointError("--next is empty", "name the next action, or use --complete")
     if complete:
-        raise CheckpointError(
-            "--next and --complete cannot be combined", "give --next while work is left"
-        )
+        hint = "give --next while work is left"
+        raise CheckpointError("--next and --complete cannot be combined", hint)
 
 
 def find_done_trouble(
     value: dict[str, Any], next_action: str | None, complete: bool, verb: Argv = ("done", OWN)
 ) -> Finding | None:
+    """Return why no action can be taken off the queue, None if one can.
+
+    verb: the words of the command that the hint completes.
+    """
     actions = read_list(value, "next_actions")
     if not actions:
         message = "next_actions is empty: there is nothing to mark as done"
@@ -185,9 +184,8 @@ def find_done_trouble(
 
     if not isinstance(value.get("recently_done", []), list):
         message = "recently_done is not a list, so the action cannot be recorded there"
-        return Finding(
-            "done/no-record", "error", message, where="/recently_done", hint="fix that field first"
-        )
+        advice = "fix that field first"
+        return Finding("done/no-record", "error", message, where="/recently_done", hint=advice)
 
     if len(actions) > 1 or next_action or complete or value.get("status") != "in_progress":
         return None
@@ -200,16 +198,16 @@ def find_done_trouble(
 
 
 def insert_action(value: dict[str, Any], index: int, text: str) -> None:
-    """Put a new action into next_actions; the placeholder of scaffold makes room for it."""
+    """Add a new action to next_actions, in place of the placeholder of scaffold."""
     value["next_actions"].insert(index, with_goals(text))
     if has_goals(value):
         raise_version(value)
     remove_first_action(value)
 
 
-def take_action(value: dict[str, Any], at: int, next_action: str | None, complete: bool) -> Any:
-    """Takes an action off the queue. next_action: put first in it."""
-    action = value["next_actions"].pop(at)
+def take_action(value: dict[str, Any], index: int, next_action: str | None, complete: bool) -> Any:
+    """Remove an action from the queue, and return it. next_action: added as the first."""
+    action = value["next_actions"].pop(index)
     if next_action:
         insert_action(value, 0, next_action)
     if complete:
@@ -219,11 +217,11 @@ def take_action(value: dict[str, Any], at: int, next_action: str | None, complet
 
 
 def finish_action(
-    value: dict[str, Any], now: int, next_action: str | None, complete: bool, at: int = 0
+    value: dict[str, Any], now: int, next_action: str | None, complete: bool, index: int = 0
 ) -> Any:
-    """Moves an action to recently_done, the last ten of which are kept."""
-    action = take_action(value, at, next_action, complete)
-    entry = {**(action if isinstance(action, dict) else {"text": action}), "at": write_instant(now)}
+    """Move an action to recently_done, which keeps the last ten, and return it."""
+    action = take_action(value, index, next_action, complete)
+    entry = {**_as_object(action), "at": write_instant(now)}
     value["recently_done"] = [entry, *read_list(value, "recently_done")][:KEPT_DONE]
     if next_action:
         mark_repeated(value, ["/next_actions/0"], now)

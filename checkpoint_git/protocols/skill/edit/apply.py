@@ -1,14 +1,12 @@
-"""What an edit changes in a checkpoint's value, and what follows from it. Pure.
+"""Apply edits to a checkpoint's value, with the changes that follow from them. Pure.
 
-Values are token values (jsontext): whatever is not touched stays what it was.
+Values are token values (jsontext), so that the text of whatever is not edited stays the same.
 """
 
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.hint import (
-    advise,
-)
+from checkpoint_git.core.hint import advise
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.edit.actions import (
@@ -52,54 +50,61 @@ ROW_STATUSES = (
 
 
 def apply_edit(value: dict[str, Any], edit: Edit) -> str:
-    """Changes a value in place; where it wrote. Raises CheckpointError if the path leads
-    nowhere.
+    """Change a value in place, and return the JSON Pointer of what was written.
+
+    Raises CheckpointError if the place does not exist.
     """
     container: Any = value
     where = ""
-    for at in range(len(edit.path) - 1):
-        key = _find_member(container, edit, at)
+    for depth in range(len(edit.path) - 1):
+        key = _find_member(container, edit, depth)
         where += f"/{key}"
-        container = container.setdefault(key, {}) if isinstance(container, dict) else container[key]
+        container = _enter(container, key, {})
 
     key = _find_member(container, edit, len(edit.path) - 1)
+    where += f"/{key}"
     if edit.action == "replace":
         container[key] = edit.value
-        return f"{where}/{key}"
+        return where
 
     if edit.action == "remove":
         _remove(container, key, edit)
-        return f"{where}/{key}"
+        return where
 
-    present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
+    present = _enter(container, key, [])
     if not isinstance(present, list):
-        path = path_text(edit.path)
-        message = f"{quote(edit.word)}: {path} is {quote(plain(present))}, not a list to append to"
-        if not isinstance(present, dict):
-            raise EditError(edit.word, message, "replace it", typed_edit(f"--{path}=", edit.value))
-        lists = [name for name, member in present.items() if isinstance(member, list)]
-        inner = (
-            quote_step(lists[0])
-            if lists
-            else "proposed_resolution"
-            if edit.field == "blockers"
-            else "notes"
-        )
-        line = typed_edit(
-            f"--{path}.{inner}{'+' * (bool(lists) or edit.field not in TEXTS)}=", edit.value
-        )
-        raise EditError(
-            edit.word, message, f"name {'the list' if lists else 'a field'} in it", line
-        )
-
+        raise _not_a_list(present, edit)
     present.append(edit.value)
-    return f"{where}/{key}/{len(present) - 1}"
+    return f"{where}/{len(present) - 1}"
+
+
+def _enter(container: Any, key: Any, default: Any) -> Any:
+    """Return a member of an object, the default once it is set, or an item of a list."""
+    if isinstance(container, dict):
+        return container.setdefault(key, default)
+    return container[key]
+
+
+def _not_a_list(present: Any, edit: Edit) -> EditError:
+    """Return the refusal to append to another value, with the edit that probably is right."""
+    path = path_text(edit.path)
+    message = f"{quote(edit.word)}: {path} is {quote(plain(present))}, not a list to append to"
+    if not isinstance(present, dict):
+        return EditError(edit.word, message, "replace it", typed_edit(f"--{path}=", edit.value))
+
+    lists = [name for name, member in present.items() if isinstance(member, list)]
+    if lists:
+        line = typed_edit(f"--{path}.{quote_step(lists[0])}+=", edit.value)
+        return EditError(edit.word, message, "name the list in it", line)
+
+    name = "proposed_resolution" if edit.field == "blockers" else "notes"
+    operator = "=" if edit.field in TEXTS else "+="
+    line = typed_edit(f"--{path}.{name}{operator}", edit.value)
+    return EditError(edit.word, message, "name a field in it", line)
 
 
 def _remove(container: Any, key: Any, edit: Edit) -> None:
-    """Remove an item of a list, or a member of an object; without a value what the path itself
-    names.
-    """
+    """Remove an item of a list or a member of an object; without a value, the place itself."""
     path = path_text(edit.path)
     wanted = plain(edit.value)
     if isinstance(container, dict) and key not in container:
@@ -115,60 +120,76 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
         del present[wanted]
         return
 
-    index = find_index(present, wanted) if isinstance(present, list) else None
-    if index is None:
-        raise _nothing_to_remove(present, wanted, edit)
-    del present[index]
+    if isinstance(present, list):
+        index = find_index(present, wanted)
+        if index is not None:
+            del present[index]
+            return
+    raise _nothing_to_remove(present, wanted, edit)
 
 
 def _nothing_to_remove(present: Any, wanted: Any, edit: Edit) -> EditError:
-    """Return the refusal of an item that is not there, with the one that is probably meant."""
+    """Return the refusal to remove an item that does not exist, with the nearest one."""
     path = path_text(edit.path)
-    items = present if isinstance(present, list) else []
-    index = int(wanted) if is_index(str(wanted), items) else find_near_item(str(wanted), items)
-    advice = "name an item by its whole text or by its id"
-    line = ""
-    if index is not None:
-        called = (*ids_of(items[index]), *inner_names(items[index]))
-        name = next((name for name in called if find_index(items, name) == index), "")
-        line = f"--{path}.{index}-="
-        if name and name.isprintable():
-            line = typed_edit(f"--{path}-=", name)
-        advice = "did you mean this"
-    elif not isinstance(present, list | dict):
+    message = f"{quote(edit.word)}: {path} has no item {quote(wanted)}"
+    if not isinstance(present, list | dict):
         advice = "it is not a list; replace it"
-        line = f"--{path}=..."
+        return EditError(edit.word, message, advice, f"--{path}=...")
 
-    return EditError(
-        edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", advice, line
-    )
-
-
-def _find_member(container: Any, edit: Edit, at: int) -> Any:
-    """The key or index that a step of the path means in a container; a key may be new, an index may
-    not.
-    """
-    step, before = edit.path[at], path_text(edit.path[:at])
-    if isinstance(container, dict):
-        return step.name
-    if isinstance(container, list):
-        return _find_item(container, edit, at)
-    message = f"{quote(edit.word)}: {before} is {quote(plain(container))}, and has no {quote(step.name)} in it"
     line = ""
-    if edit.field == "next_actions" and isinstance(container, str) and isinstance(edit.value, str):
-        action = {"text": container, step.name: edit.value}
-        line = f"--{before}:json={dump(action)}"
+    if isinstance(present, list):
+        line = _name_near_item(present, str(wanted), path)
+    if not line:
+        advice = "name an item by its whole text or by its id"
+        return EditError(edit.word, message, advice)
+    return EditError(edit.word, message, "did you mean this", line)
 
-    more = "" if line else ", with :json for an object or a list"
-    raise EditError(edit.word, message, f"set {before} itself{more}", line)
+
+def _name_near_item(items: list[Any], wanted: str, path: str) -> str:
+    """Return the edit that removes the item with this number, or the nearest one; "" for none."""
+    index: int | None
+    if is_index(wanted, items):
+        index = int(wanted)
+    else:
+        index = find_near_item(wanted, items)
+    if index is None:
+        return ""
+
+    item = items[index]
+    for name in (*ids_of(item), *inner_names(item)):
+        if find_index(items, name) == index:
+            if name.isprintable() and name:
+                return typed_edit(f"--{path}-=", name)
+            break
+    return f"--{path}.{index}-="
 
 
-def _find_item(items: list[Any], edit: Edit, at: int) -> int:
-    """Return the index that a step of the path means in a list. Raises EditError where it means
-    none.
+def _find_member(container: Any, edit: Edit, depth: int) -> Any:
+    """Return the key or index that a step of the path means in a container.
+
+    depth: the index of the step. A key may be new. Raises EditError for an index that is.
     """
-    step = edit.path[at]
-    before = path_text(edit.path[:at])
+    if isinstance(container, dict):
+        return edit.path[depth].name
+    if isinstance(container, list):
+        return _find_item(container, edit, depth)
+
+    name = edit.path[depth].name
+    before = path_text(edit.path[:depth])
+    problem = f"{before} is {quote(plain(container))}, and has no {quote(name)} in it"
+    message = f"{quote(edit.word)}: {problem}"
+    if edit.field == "next_actions" and isinstance(container, str) and isinstance(edit.value, str):
+        action = {"text": container, name: edit.value}
+        line = f"--{before}:json={dump(action)}"
+        raise EditError(edit.word, message, f"set {before} itself", line)
+    advice = f"set {before} itself, with :json for an object or a list"
+    raise EditError(edit.word, message, advice)
+
+
+def _find_item(items: list[Any], edit: Edit, depth: int) -> int:
+    """Return the index that a step of the path means in a list. Raises EditError for none."""
+    step = edit.path[depth]
+    before = path_text(edit.path[:depth])
     if not step.bracketed and step.name.isdecimal() and step.name.isascii():
         if is_index(step.name, items):
             return int(step.name)
@@ -177,61 +198,64 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
 
     index = find_index(items, step.name)
     if index is None:
-        raise _no_item(items, edit, at)
+        raise _no_item(items, edit, depth)
     return index
 
 
-def _no_item(items: list[Any], edit: Edit, at: int) -> EditError:
-    """Return the refusal of an item that a step of the path does not find, with the one that is
-    meant.
-    """
+def _no_item(items: list[Any], edit: Edit, depth: int) -> EditError:
+    """Return the refusal of a step of the path that finds no item, with the nearest item."""
     from difflib import get_close_matches
 
-    step = edit.path[at]
-    before = path_text(edit.path[:at])
+    step = edit.path[depth]
+    before = path_text(edit.path[:depth])
     message = f"{quote(edit.word)}: {before} has no item {quote(step.name)}"
-    more = f"; add one with --{before}+:json=..."
+    ending = f"; add one with --{before}+:json=..."
 
     ids = {names.spell(name): name for item in items for name in ids_of(item)[:1]}
     near = get_close_matches(names.spell(step.name), ids, 1, 0.6)
     is_replaced = edit.action == "replace" and len(edit.path) == 2
     if before == "progress_table" and step.bracketed and is_replaced and not near:
-        return EditError(
-            edit.word, message, "to add it, write an object", _write_row(step.name, edit)
-        )
+        row = _write_row(step.name, edit)
+        return EditError(edit.word, message, "to add it, write an object", row)
 
-    if not near and not (step.bracketed and is_index(step.name, items)):
-        hint = f"name an item by number or by id: {before}.0, {before}[id]"
-        return EditError(edit.word, message, hint, "", more)
+    if near:
+        item = PathStep(ids[near[0]], bracketed=True)
+    elif step.bracketed and is_index(step.name, items):
+        item = PathStep(step.name)
+    else:
+        advice = f"name an item by number or by id: {before}.0, {before}[id]"
+        return EditError(edit.word, message, advice, "", ending)
 
-    meant = PathStep(ids[near[0]], bracketed=True) if near else PathStep(step.name)
-    path = path_text((*edit.path[:at], meant, *edit.path[at + 1 :]))
+    path = path_text((*edit.path[:depth], item, *edit.path[depth + 1 :]))
     line = typed_edit(f"--{path}{SIGNS[edit.action]}=", edit.value)
     if is_replaced and isinstance(edit.value, str) and edit.field in TEXTS:
         line = f"--{path}{name_text(edit.field, edit.value)}"
-    return EditError(edit.word, message, "did you mean this", line, more)
+    return EditError(edit.word, message, "did you mean this", line, ending)
 
 
 def _write_row(row: str, edit: Edit) -> str:
-    """Return the edit that adds a row to the progress table, with the status that an edit gives
-    it.
-    """
+    """Return the edit that adds a row to the progress table with the status of another edit."""
     status = names.find_choice(str(edit.value), ROW_STATUSES) or "not_started"
     return f"--progress_table+:json={dump({'id': row, 'label': row, 'status': status})}"
 
 
 def name_text(field: str, text: str) -> str:
-    """The end of an edit that puts a text into an item of a list of objects: a status's word, or
-    what it says.
+    """Return the end of an edit that puts a text into an item of a list of objects.
+
+    The text goes to the item's status if it is a status's word, else to its label or description.
     """
-    status = names.find_choice(text, ROW_STATUSES) if field == "progress_table" else ""
-    return f".status={status}" if status else f".{TEXTS[field]}={text}"
+    if field == "progress_table":
+        status = names.find_choice(text, ROW_STATUSES)
+        if status:
+            return f".status={status}"
+    return f".{TEXTS[field]}={text}"
 
 
 def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> list[str]:
-    """Apply all edits in turn, and what follows from them; return where each wrote. is_new: the
-    value comes from scaffold. The version becomes 1.1 only when a field that 1.1 added is written
-    and no edit sets the version itself.
+    """Apply all edits in turn with the changes that follow, and return where each edit wrote.
+
+    is_new: the value comes from scaffold. The version becomes 1.1 only if a field that 1.1 added
+    is written and no edit sets the version itself.
     """
     previous = value.get("step")
     places = [apply_edit(value, add_goals(edit)) for edit in edits]
@@ -259,8 +283,9 @@ def _follow_step(value: dict[str, Any], edits: list[Edit], previous: Any, *, is_
 
 
 def _move_place(where: str, removed: int | None) -> str:
-    """Return a place in next_actions as it is after the item at an index was removed. removed: None
-    for no item.
+    """Return the place that a place in next_actions has once the item at an index was removed.
+
+    removed: None for no item.
     """
     head, _, index = where.rpartition("/")
     if removed is None or head != "/next_actions" or not index.isdecimal() or int(index) < removed:
@@ -269,12 +294,9 @@ def _move_place(where: str, removed: int | None) -> str:
 
 
 def add_goals(edit: Edit) -> Edit:
-    """Return an edit that appends a next action with done_when_merged, where its text is nothing
-    but a merge.
-    """
-    is_new_action = edit.field == "next_actions" and len(edit.path) == 1 and edit.action == "append"
-    return (
-        edit._replace(value=with_goals(edit.value))
-        if is_new_action and isinstance(edit.value, str)
-        else edit
-    )
+    """Return an edit with done_when_merged if it appends a next action that is only a merge."""
+    if edit.action != "append" or len(edit.path) != 1 or edit.field != "next_actions":
+        return edit
+    if not isinstance(edit.value, str):
+        return edit
+    return edit._replace(value=with_goals(edit.value))

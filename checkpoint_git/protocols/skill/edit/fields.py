@@ -29,7 +29,9 @@ from checkpoint_git.protocols.skill.shape import write_item
 from checkpoint_git.protocols.skill.views import read_objects
 
 Schema = Mapping[str, Any]
-_GLOBAL_OPTIONS = frozenset(["format", "help", "json", "new-field", "no-color", "quiet", "version"])
+_GLOBAL_OPTIONS = frozenset(
+    ["format", "help", "json", "new-field", "no-color", "quiet", "version"],
+)
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _TYPES: dict[type, str] = {
     bytes: "number",
@@ -50,8 +52,9 @@ class Understood(NamedTuple):
     @property
     def text(self) -> str:
         """Return it as a line of output, such as: --files is context_primer.generated_files."""
-        typed = f"--{self.typed}" if self.is_option else f'"{self.typed}"'
-        return f"{typed} is {self.meant}"
+        if self.is_option:
+            return f"--{self.typed} is {self.meant}"
+        return f'"{self.typed}" is {self.meant}'
 
     @property
     def data(self) -> dict[str, str]:
@@ -82,8 +85,8 @@ def understand(
 ) -> tuple[list[Edit], list[Understood]]:
     """Return the edits with the known names and values of a document, and what was corrected.
 
-    new_field: unknown names are kept as they are. Raises CheckpointError for a name or a value that
-    has no certain meaning.
+    new_field: unknown names are kept as they are. Raises CheckpointError for a name or a value
+    without a certain meaning.
     """
     corrections: list[Understood] = []
     clear: list[Edit] = []
@@ -102,7 +105,7 @@ def understand(
 
 
 class _EditPlace(NamedTuple):
-    """The place of an edit: its path with known names, and the rules, the value and the name there.
+    """An edit's path with known names, and the rules, the value and the name of its place.
 
     name: without the steps into lists, such as context_primer.key_decisions.
     """
@@ -114,7 +117,7 @@ class _EditPlace(NamedTuple):
 
 
 def _understand(value: Any, reader: _EditReader) -> Edit:
-    """Return the reader's edit with the known names and values of the document, which is the value."""
+    """Return the reader's edit with known names and values. value: the document's."""
     edit = reader.edit
     place = _follow_path(value, reader)
     path = place.path
@@ -212,7 +215,7 @@ def _adds_to_list(edit: Edit, path: tuple[PathStep, ...]) -> bool:
 
 
 def _find_id(step: PathStep, items: Any) -> PathStep:
-    """Return the step with the id of the item that it names by its text; itself if there is none."""
+    """Return the step with the id of the item that it names by a text, or else the step itself."""
     is_number = not step.bracketed and step.name.isdecimal()
     if is_number or not isinstance(items, list):
         return step
@@ -221,9 +224,10 @@ def _find_id(step: PathStep, items: Any) -> PathStep:
         return step
 
     ids = ids_of(items[index])
-    if step.name in ids:
-        return PathStep(step.name, bracketed=True)
-    return PathStep(ids[0], bracketed=True) if ids else step
+    if not ids:
+        return step
+    name = step.name if step.name in ids else ids[0]
+    return PathStep(name, bracketed=True)
 
 
 def _check_removal(edit: Edit, place: _EditPlace) -> None:
@@ -327,7 +331,7 @@ def _write_near(
 
 
 def _offer_own_field(start: str, value: Any, message: str, flag: str, edit: Edit) -> EditError:
-    """Return the refusal of a name that resembles none, with the edit of a field below skill_state."""
+    """Return the refusal of a name that resembles none, with the same edit below skill_state."""
     line = typed_edit(f"--{start}=", value)
     advice = "to keep it in a field of your own"
     return EditError(edit.word, message, advice, line, f"; any name is taken with {flag}")
@@ -359,14 +363,12 @@ def _name_verb_or_row(
 
 def _words_of_verb(verb: str, text: str) -> Argv:
     """Return the words that give a verb its text; a text that begins with a dash comes last."""
-    has_dash = text.startswith("-")
-    words: Argv = ("--", text) if has_dash else (text,)
-    if verb != "drop":
-        return words
-
-    # words behind a reason could be a part of it
-    reason = ("--why", Blank("the reason"))
-    return (*reason, *words) if has_dash else (*words, *reason)
+    reason: Argv = ()
+    if verb == "drop":
+        reason = ("--why", Blank("the reason"))
+    if text.startswith("-"):
+        return (*reason, "--", text)
+    return (text, *reason)  # words behind a reason could be a part of it
 
 
 def _read(value: Any, rules: Schema, present: Any, where: str, reader: _EditReader) -> Any:
@@ -413,7 +415,7 @@ def _read_object(
 
 
 def _read_text(text: str, rules: Schema, reader: _EditReader) -> Any:
-    """Return a text as the value that the rules want, or the text itself if it is no such value."""
+    """Return the value that the rules want and a text is; else the text itself."""
     choices = rules.get("enum", ())
     if choices:
         return _read_choice(text, choices, reader)
@@ -502,6 +504,6 @@ def _find_shape(schema: Schema, alternatives: Iterable[Any]) -> Schema:
 
 
 def child_rules(schema: Schema, rules: Schema, name: str) -> Schema:
-    """Return the rules of a member of an object, or of the items of a list; {} for unknown ones."""
+    """Return the rules of a member of an object, or of a list's items; {} for unknown ones."""
     member = rules.get("properties", {}).get(name)
     return resolve(schema, member or rules.get("items") or rules.get("additionalProperties"))

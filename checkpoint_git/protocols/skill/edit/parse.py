@@ -1,7 +1,7 @@
-"""Read an edit from a word of the command line, make one from a path, and write it as a word again.
+"""Read an edit from a word of the command line, make one from a path, and write it as a word.
 
-The words are --a.b=text, --a.b+=text, --a.b-=text, --a.b:json=... and --rows[id].c=text. Values are
-token values (jsontext): numbers are bytes. Pure.
+The words are --a.b=text, --a.b+=text, --a.b-=text, --a.b:json=... and --rows[id].c=text. Values
+are token values (jsontext): numbers are bytes. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ _NO_SPACE = ", with no space around ="
 
 
 class PathStep(NamedTuple):
-    """One step of a path. bracketed: it is written as [name], an item by its id or a key as it is."""
+    """One step of a path. bracketed: it is written as [name], for an id or a key with dots."""
 
     name: str
     bracketed: bool = False
@@ -302,8 +302,8 @@ def make_edits(
 ) -> list[Edit]:
     """Return the edits of a caller without a command line.
 
-    replace: dotted path -> new value. append, remove: path of a list -> items; a single text is one
-    item. Raises CheckpointError for values that cannot be JSON.
+    replace: dotted path -> new value. append, remove: path of a list -> items; a single text is
+    one item. Raises CheckpointError for values that cannot be JSON.
     """
     if not all(isinstance(fields, Mapping | None) for fields in (replace, append, remove)):
         raise CheckpointError(
@@ -364,7 +364,7 @@ def quote_step(word: str) -> str:
 
 
 def _find_outside_brackets(text: str, wanted: str) -> int:
-    """Return the index of the first of the wanted letters that no brackets enclose, -1 for none."""
+    """Return the index of the first wanted letter outside of brackets, -1 for none."""
     depth = 0
     for index, letter in enumerate(text):
         if letter == "[":

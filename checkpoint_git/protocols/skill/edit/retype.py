@@ -1,4 +1,4 @@
-"""How a refused update is typed again, so that the schema takes it. Pure."""
+"""Correct an edit of a refused update, so that the schema takes it. Pure."""
 
 import json
 from collections.abc import Sequence
@@ -17,14 +17,16 @@ def retype(
 ) -> tuple[str, list[str]]:
     """Return (advice, edits) about a finding of a refused update.
 
-    advised: the words of the hint's command. place: the pointer that edit wrote. Raises LookupError
-    where the line for another finding corrects this one, too.
+    advised: the words of the hint's command. place: the pointer that edit wrote. Raises
+    LookupError if the edit for another finding corrects this one, too.
     """
     steps = steps_of(finding.hint)
     what = steps[0].text if steps else ""
     path = path_text(edit.path)
     value = untoken(edit.value)
-    start = f"--{path}+" if edit.action == "append" else f"--{path}"
+    start = f"--{path}"
+    if edit.action == "append":
+        start += "+"
 
     parts = finding.where[len(place) :].split("/")[1:]
     if parts and list(advised[1:2]) == ["update"]:
@@ -36,14 +38,14 @@ def retype(
         if retyped is not None:
             advice, line = retyped
             return advice or what, [line]
-    elif (
-        place == "/context_primer"
-        and isinstance(value, list)
-        and all(isinstance(text, str) for text in value)
-    ):
-        return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", text) for text in value]
 
-    return what, [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
+    is_texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
+    if is_texts and place == "/context_primer":
+        decisions = [typed_edit(f"--{path}.key_decisions+=", text) for text in value]
+        return "add to its lists", decisions
+
+    written = f"--{place[1:].replace('/', '.')}"
+    return what, [word.replace(written, start) for word in advised[3:]]
 
 
 def _correct_part(
@@ -55,36 +57,47 @@ def _correct_part(
     what: its advice. Raises LookupError if there is no such part.
     """
     *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
-    holder = value
+    container = value
     for name in above:
-        step: Any = int(name) if isinstance(holder, list) else name
-        holder = holder[step] if isinstance(holder, dict | list) else None
+        container, step = _find_key(container, name, finding)
+        container = container[step]
 
-    if not isinstance(holder, dict | list):  # the line for another finding says it otherwise
-        raise LookupError(finding.where)
-
-    key: Any = int(last) if isinstance(holder, list) else last
-    wrong = holder[key] if isinstance(holder, list) else holder.get(key)
-    holder[key] = _guess_part(wrong, key, finding, advised, what)
+    container, key = _find_key(container, last, finding)
+    wrong = container[key] if isinstance(container, list) else container.get(key)
     if advised.endswith("-="):
-        del holder[key]
+        del container[key]
     elif " must be a list" in finding.message:
-        holder[key] = [wrong]
+        container[key] = [wrong]
+    else:
+        container[key] = _guess_part(wrong, key, finding, advised, what)
+
+
+def _find_key(container: Any, name: str, finding: Finding) -> tuple[Any, Any]:
+    """Return a container, and the key or index in it that a part of a pointer names.
+
+    Raises LookupError for another value: the edit for another finding corrects it.
+    """
+    if isinstance(container, list):
+        return container, int(name)
+    if isinstance(container, dict):
+        return container, name
+    raise LookupError(finding.where)
 
 
 def _guess_part(wrong: Any, key: Any, finding: Finding, advised: str, what: str) -> Any:
-    """Return what to write in place of a wrong or missing part; "..." where only the user knows."""
+    """Return the value of a wrong or missing part; "..." if only the user knows it."""
     if wrong is None:
         example = INCOMPLETE.get(find_parent(finding.where), ("", ""))[1]
         return json.loads(example or "{}").get(key, "...")
     if "the intended word" in what or "one of these" in what:
         return advised.rpartition("=")[2]
-    return str(wrong) if " must be a text" in finding.message else "..."
+    if " must be a text" in finding.message:
+        return str(wrong)
+    return "..."
 
 
 def _retype_text(text: str, finding: Finding, edit: Edit, place: str) -> tuple[str, str] | None:
-    """Return (advice, edit) for a text where the schema wants something else; None if nothing is
-    known.
+    """Return (advice, edit) for a text where the schema wants another type, None if unknown.
 
     The advice is "" if the finding's own is right.
     """
