@@ -1,5 +1,6 @@
-"""The checkpoint of an initiative for Python, in the graph of a memory server that the caller has
-opened.
+"""Read and change the checkpoint of an initiative from Python.
+
+It is in the graph of a memory server that the caller has opened.
 """
 
 import os
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 class MemoryCheckpoint:
     """An initiative's checkpoint in the graph of a memory server.
 
-    transport: a way to the graph, one of protocols/memory/transports; it belongs to the caller, who
-    closes it. entity: the checkpoint's name, "" for that of the repository around path. path: a
-    folder or a git.Repo, where copies of what is replaced go. now: as for Checkpoints. Where no
-    server answers, every method raises UnavailableError, a CheckpointError.
+    transport: a way to the graph, one of protocols/memory/transports; the caller closes it.
+    entity: the checkpoint's name, "" for the one of the repository around path. path: a folder or
+    a git.Repo, where copies of what is replaced go. now: as for Checkpoints. If no server answers,
+    every method raises UnavailableError, a CheckpointError.
     """
 
     def __init__(
@@ -36,22 +37,31 @@ class MemoryCheckpoint:
         self._transport = transport
         self._path = find_folder(path)
         self._now = fix_clock(now)
-        self._home = Home(check_entity_name(entity)) if entity else find_home(self._path)
+        if entity:
+            self._home = Home(check_entity_name(entity))
+        else:
+            self._home = find_home(self._path)
         self._keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self._now())
 
     def load(self) -> dict[str, str] | None:
-        """The fields by their keys, None if there is no checkpoint; validate() shows whether to
-        trust them.
+        """Return the fields by their keys, None if there is no checkpoint.
+
+        validate() shows whether to trust them.
         """
         entity = self._load()
-        return None if entity is None else read_entity(entity).fields
+        if entity is None:
+            return None
+        return read_entity(entity).fields
 
     def validate(self) -> list[Finding]:
-        """What is wrong with the checkpoint: corrupted, cut off, outdated; [] also if there is
-        none.
+        """Return what is wrong with the checkpoint: corrupted, cut off, outdated.
+
+        [] also if there is none.
         """
         entity = self._load()
-        return [] if entity is None else rules.check(entity, self._now())
+        if entity is None:
+            return []
+        return rules.check(entity, self._now())
 
     def save(
         self,
@@ -62,27 +72,30 @@ class MemoryCheckpoint:
         interrupted: str = "",
         **fields: str,
     ) -> dict[str, str]:
-        """Creates or changes the checkpoint; its fields as the graph has them. on: the occasion.
+        """Create or change the checkpoint, and return its fields as the graph has them.
 
-        Raises CheckpointError if a field is missing, and where the graph does not keep what was
-        written.
+        on: the occasion. Raises CheckpointError if a field is missing, or if the graph does not
+        keep what was written.
         """
         if on not in TRIGGERS:
             raise CheckpointError(f"unknown occasion {on!a}", f"one of {', '.join(TRIGGERS)}")
         request = TriggerRequest(on, fields, next_milestone, next_phase, interrupted)
-        return store.save_checkpoint(
+        saved = store.save_checkpoint(
             self._transport, self._home, lambda: request, self._now(), self._keep
-        ).fields
+        )
+        return saved.fields
 
     def update(self, **fields: str | None) -> dict[str, str]:
-        """Changes fields of an existing checkpoint; None removes one. The fields afterwards."""
-        return store.update_checkpoint(
+        """Change fields of an existing checkpoint, and return all of them; None removes one."""
+        saved = store.update_checkpoint(
             self._transport, self._home, fields, self._now(), self._keep
-        ).fields
+        )
+        return saved.fields
 
     def clear(self) -> bool:
-        """Deletes the checkpoint; whether there was one. Raises CheckpointError for another
-        client's entity.
+        """Delete the checkpoint, and return whether there was one.
+
+        Raises CheckpointError for another client's entity.
         """
         with self._transport.exclusive():
             entity = self._load()

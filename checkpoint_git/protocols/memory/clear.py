@@ -91,7 +91,7 @@ def _save_final(
 
 
 def report_missing(transport: Transport, home: Home) -> Outcome:
-    """Return that there is no checkpoint, and which ones of other repositories are in the graph."""
+    """Report that there is no checkpoint, and name those of other repositories in the graph."""
     data = {
         "entity": store.find_name(transport, home),
         "exists": False,
@@ -124,4 +124,5 @@ def _list_others(others: list[Entity]) -> Finding:
     shown = escape_controls(shorten(", ".join(named), 400))
     message = f"the graph has checkpoints of other repositories: {shown}"
     words = ("git", "config", "checkpoint.memoryEntity", others[0].name)
-    return Finding("memory/others", "note", message, hint=advise("to use one of them here", *words))
+    hint = advise("to use one of them here", *words)
+    return Finding("memory/others", "note", message, hint=hint)

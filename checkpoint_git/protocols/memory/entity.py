@@ -1,4 +1,4 @@
-"""What an entity means as a checkpoint, and how it is changed without ever losing a value."""
+"""Read an entity as a checkpoint, and plan its changes so that no value is ever lost."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +23,10 @@ _SKEW = 60  # seconds that another machine's clock may be ahead
 
 
 class Observation(NamedTuple):
-    """text: as the graph has it. key: "" if the text is not a field. value: without blanks around
-    it. spelled: the key as the text has it, where that has capitals and the field has none; else
-    "".
+    """A text of an entity.
+
+    text: as the graph has it. key: "" if the text is not a field. value: without blanks around it.
+    spelled: the key as the text has it, where that has capitals and the field has none; else "".
     """
 
     text: str
@@ -41,20 +42,19 @@ def canonical_key(key: str) -> str:
 
 
 def parse(text: str) -> Observation:
-    """`key: value` is the same as `key:value`, split at the first colon; an address is not a
-    field.
-    """
+    """Split a text at its first colon. A blank after it does not count; an address has no key."""
     key, colon, value = text.partition(":")
     is_field = bool(colon) and FIELD.fullmatch(key) and not value.startswith("//")
     if not is_field:
         return Observation(text, "", text)
     known = canonical_key(key)
-    return Observation(text, known, value.strip(), "" if known == key else key)
+    return Observation(text, known, value.strip(), spelled="" if known == key else key)
 
 
 def read_stamp(text: str | None) -> tuple[int, str] | None:
-    """As read_instant; agents leave out the offset, its colon or the time too, and then it is
-    UTC.
+    """Read an instant as read_instant does, also one without the colon of its offset.
+
+    A text without an offset or a time, as agents write it, is in UTC.
     """
     plain = re.sub(r"(?<=\d[+-]\d\d)(?=\d\d$)", ":", (text or "").strip().replace(" ", "T", 1))
     return read_instant(plain) or read_instant(f"{plain}Z") or read_instant(f"{plain}T00:00:00Z")
@@ -65,18 +65,30 @@ def write(key: str, value: str) -> str:
     return f"{key}:{blank}{value.strip()}"
 
 
-def write_all(fields: Mapping[str, str]) -> list[str]:
+def write_all(fields: Mapping[str, str | None]) -> list[str]:
+    """Return the texts of fields, known keys first; a field that is None has none."""
     known = [key for key in KEYS if key in fields]
-    return [
-        write(key, fields[key]) for key in [*known, *(key for key in fields if key not in KEYS)]
-    ]
+    others = [key for key in fields if key not in KEYS]
+    texts = []
+    for key in [*known, *others]:
+        value = fields[key]
+        if value is not None:
+            texts.append(write(key, value))
+
+    return texts
 
 
 def group(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Return the different values of each key, in their order."""
     values: dict[str, list[str]] = {}
-    for each in map(parse, texts):
-        if each.key and each.value not in values.setdefault(each.key, []):
-            values[each.key].append(each.value)
+    for text in texts:
+        observation = parse(text)
+        if not observation.key:
+            continue
+        known = values.setdefault(observation.key, [])
+        if observation.value not in known:
+            known.append(observation.value)
+
     return values
 
 
@@ -96,9 +108,11 @@ class Entity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """fields: one value a key. several: the values of each known key that has more than one. loose:
-    no fields. state: "good", "interrupted" (several), "corrupted" (without an initiative) or
-    "foreign". spelled: the known keys that have capitals, as they are written.
+    """An entity as a checkpoint.
+
+    fields: one value a key. several: the values of each known key that has more than one. loose:
+    texts that are not fields. state: "good", "interrupted" (several), "corrupted" (without an
+    initiative) or "foreign". spelled: the known keys that have capitals, as they are written.
     """
 
     fields: dict[str, str]
@@ -109,14 +123,13 @@ class Reading(NamedTuple):
 
 
 def read_entity(entity: Entity) -> Reading:
-    """Of several values the last counts, of several timestamps the newest."""
+    """Return what an entity says: the last of several values, the newest of several timestamps."""
     values = group(entity.observations)
     fields = {key: found[-1] for key, found in values.items()}
-    instants = [
-        (read_stamp(value), at, value) for at, value in enumerate(values.get("timestamp", ()))
-    ]
-    if known := [(instant, at, value) for instant, at, value in instants if instant]:
-        fields["timestamp"] = max(known)[2]
+    newest = _find_newest(values.get("timestamp", []))
+    if newest:
+        fields["timestamp"] = newest
+
     several = {key: found for key, found in values.items() if len(found) > 1 and key in KEYS}
     state = "good"
     if entity.entity_type != ENTITY_TYPE:
@@ -134,9 +147,23 @@ def read_entity(entity: Entity) -> Reading:
     return Reading(fields, several, loose, state, list(spelled))
 
 
+def _find_newest(stamps: Sequence[str]) -> str:
+    """Return the newest timestamp, the last of several equal ones; "" if none is valid."""
+    newest = ""
+    newest_instant = None
+    for stamp in stamps:
+        instant = read_stamp(stamp)
+        if instant is not None and (newest_instant is None or instant >= newest_instant):
+            newest = stamp
+            newest_instant = instant
+
+    return newest
+
+
 class Steps(NamedTuple):
-    """The calls of an update, in this order. leftovers: what an update that was cut off did not
-    delete.
+    """The calls of an update: leftovers are deleted, texts added, the old ones deleted.
+
+    leftovers: what an update that was cut off did not delete.
     """
 
     leftovers: Sequence[str] = ()
@@ -149,29 +176,42 @@ class Steps(NamedTuple):
 # observations leaves all. What was added last then counts, and the next update deletes the rest
 # before it adds anything.
 def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
-    """How fields get their new values; None removes a field. Observations that are not fields stay.
+    """Return how fields get their new values; None removes a field.
 
-    A field whose key has capitals is written anew, also if its value stays.
+    Observations that are not fields stay. A field whose key has capitals is written anew, also if
+    its value stays.
     """
     fields = read_entity(entity).fields
+    wanted = _strip(changes)
     observations = [parse(text) for text in entity.observations]
-    leftovers = [
-        each
-        for each in observations
-        if each.key in (*KEYS, *changes) and each.value != fields[each.key]
-    ]
-    wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
+    leftovers = []
+    old = []
+    for observation in observations:
+        key = observation.key
+        if key in (*KEYS, *changes) and observation.value != fields[key]:
+            leftovers.append(observation)
+        if key in wanted and observation.value != wanted[key]:
+            old.append(observation)
+
     # The server ignores an observation that is there already: after A, B, A the last one would be
     # B. So what counts is that the others are deleted, not the order.
-    add = [
-        write(key, value)
-        for key, value in wanted.items()
-        if value is not None and fields.get(key) != value
-    ]
-    old = [each for each in observations if each.key in wanted and each.value != wanted[each.key]]
+    add = []
+    for key, value in wanted.items():
+        if value is not None and fields.get(key) != value:
+            add.append(write(key, value))
+
     rewritten, respelled = _plan_spelling(observations, (*old, *leftovers))
-    delete = [each.text for each in old if each not in leftovers]
-    return Steps([each.text for each in leftovers], [*add, *rewritten], [*delete, *respelled])
+    delete = [observation.text for observation in old if observation not in leftovers]
+    left_behind = [observation.text for observation in leftovers]
+    return Steps(left_behind, [*add, *rewritten], [*delete, *respelled])
+
+
+def _strip(changes: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return changes with values as the graph has them, without blanks around them."""
+    wanted: dict[str, str | None] = {}
+    for key, value in changes.items():
+        wanted[key] = value if value is None else value.strip()
+    return wanted
 
 
 def _plan_spelling(
@@ -198,15 +238,16 @@ def next_stamp(before: str, now: int) -> str:
     if not now <= seconds <= now + _SKEW:  # one far ahead is a wrong clock, and not followed
         return write_instant(now)
     thousandths = int(f"{fraction}000"[:3]) + 1
-    return (
-        f"{write_instant(seconds)[:-1]}.{thousandths:03d}Z"
-        if thousandths < 1000
-        else write_instant(seconds + 1)
-    )
+    if thousandths == 1000:
+        return write_instant(seconds + 1)
+    return f"{write_instant(seconds)[:-1]}.{thousandths:03d}Z"
 
 
-def holds(entity: Entity, wanted: Mapping[str, str | None]) -> bool:
+def holds(entity: Entity, changes: Mapping[str, str | None]) -> bool:
+    """Return whether an entity has exactly these values of these fields; None means no value."""
     values = group(entity.observations)
-    return all(
-        values.get(key, []) == ([] if value is None else [value]) for key, value in wanted.items()
-    )
+    for key, value in _strip(changes).items():
+        expected = [] if value is None else [value]
+        if values.get(key, []) != expected:
+            return False
+    return True

@@ -1,6 +1,4 @@
-"""Which graph the verbs work on and how it is opened; questions and backups before something is
-deleted.
-"""
+"""Find the graph that the verbs work on, and open it; ask and make a backup before a deletion."""
 
 import argparse
 import json
@@ -8,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
@@ -48,8 +46,9 @@ SETUP = join_hints(
 
 
 class GraphSettings(NamedTuple):
-    """What git's configuration says, "" where unset. timeout: seconds, to start and for each
-    answer.
+    """What git's configuration says, "" where unset.
+
+    timeout: seconds, to start and for each answer.
     """
 
     command: str
@@ -59,20 +58,25 @@ class GraphSettings(NamedTuple):
 
 
 def read_settings(cwd: str, entity: str | None = None) -> GraphSettings:
+    """Return the settings of a repository. entity: the checkpoint's name, None for the setting."""
     found = read_all_settings(cwd, os.environ)
-    name = entity if entity is not None else find_setting(found, MEMORY_ENTITY)
-    home = (
-        layout.Home(layout.check_entity_name(name))
-        if name or entity is not None
-        else find_home(cwd)
-    )
+    name = entity
+    if name is None:
+        name = find_setting(found, MEMORY_ENTITY) or None
+
+    if name is None:
+        home = find_home(cwd)
+    else:
+        home = layout.Home(layout.check_entity_name(name))
+
     command = find_setting(found, MEMORY_COMMAND).strip()
     return GraphSettings(command, find_setting(found, MEMORY_FILE), home, _read_timeout(found))
 
 
 def _read_timeout(found: Mapping[str, str]) -> float:
     """Return the seconds to wait for an answer. Raises CheckpointError."""
-    default = SETTINGS[MEMORY_TIMEOUT].default  # node itself starts in 1 s, a cold `npx -y` in 13 s
+    # node itself starts in 1 s, a cold `npx -y` in 13 s
+    default = SETTINGS[MEMORY_TIMEOUT].default
     text = find_setting(found, MEMORY_TIMEOUT).strip() or default
     try:
         timeout = float(text)
@@ -87,32 +91,38 @@ def _read_timeout(found: Mapping[str, str]) -> float:
 
 
 def find_home(cwd: str) -> layout.Home:
+    """Return the home of a repository, with the marks of folders that it was in before."""
     repository = find_repository(cwd)
     if repository is None:
         return layout.Home("")
-    remote = run_git(["config", "remote.origin.url"], cwd, check=False).out.decode(
-        "utf-8", "replace"
-    )
-    folder = find_common_dir(repository[1])
-    *marks, own = layout.mark_repository(remote, folder)
-    path, by_folder = os.path.join(folder, _HOME), [own]
-    known = read_state(path)
-    match known:
-        # a repository that was moved is the same one; where its folder is still there, this is a
-        # copy
-        case {"folder": str(before), "marks": [*old]} if before == folder or not os.path.lexists(
-            before
-        ):
-            by_folder += [
-                one
-                for one in old
-                if isinstance(one, str) and one != own and layout.MARK.fullmatch(one)
-            ]
 
-    value = {"folder": folder, "marks": by_folder[:_KEPT_MARKS]}
+    printed = run_git(["config", "remote.origin.url"], cwd, check=False).out
+    folder = find_common_dir(repository[1])
+    *remote_marks, mark = layout.mark_repository(printed.decode("utf-8", "replace"), folder)
+
+    path = os.path.join(folder, _HOME)
+    known = read_state(path)
+    folder_marks = [mark, *_read_former_marks(known, folder, mark)][:_KEPT_MARKS]
+    value = {"folder": folder, "marks": folder_marks}
     if known != value:
         write_state(path, value)
-    return layout.Home("", (*marks, *by_folder[:_KEPT_MARKS]))
+    return layout.Home("", (*remote_marks, *folder_marks))
+
+
+def _read_former_marks(known: Any, folder: str, mark: str) -> list[str]:
+    """Return the marks by the folders that a repository was in before.
+
+    known: the value of its note. mark: the one by its present folder.
+    """
+    match known:
+        case {"folder": str(before), "marks": [*noted]}:
+            # a repository that was moved is the same one; if its folder is still there, this is a
+            # copy
+            if before != folder and os.path.lexists(before):
+                return []
+            texts = [text for text in noted if isinstance(text, str)]
+            return [text for text in texts if text != mark and layout.MARK.fullmatch(text)]
+    return []
 
 
 def find_graph(settings: GraphSettings, env: Mapping[str, str]) -> str:
@@ -123,8 +133,9 @@ def find_graph(settings: GraphSettings, env: Mapping[str, str]) -> str:
 
 @contextmanager
 def open_graph(settings: GraphSettings, cwd: str, env: Mapping[str, str]) -> Iterator[Transport]:
-    """Start the configured server, for the length of a `with` block. Raise UnavailableError where
-    none answers.
+    """Start the configured server for the length of a `with` block.
+
+    Raises UnavailableError if none answers.
     """
     from checkpoint_git.protocols.memory.transports.stdio import open_server
 
@@ -152,8 +163,9 @@ def make_keep(invocation: Invocation) -> Keep:
 
 
 def remember(cwd: str, entity: Entity | None) -> None:
-    """Note what was read last, for `status` and `prime`, which start no server. None: there is no
-    checkpoint.
+    """Record what was read last, for `status` and `prime`, which start no server.
+
+    entity: None if there is no checkpoint.
     """
     path = shared_path(cwd, NOTE)
     fields = read_entity(entity).fields if entity else {}

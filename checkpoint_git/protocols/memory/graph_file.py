@@ -1,9 +1,10 @@
-"""The file of a memory server's graph: reading it, and repairing it while no server runs.
+"""Read the file of a memory server's graph, and repair it while no server runs.
 
 Only a server writes to its graph. A repair is the exception, since no server can read a damaged
 file.
 """
 
+import codecs
 import hashlib
 import json
 import os
@@ -33,6 +34,9 @@ _BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[\[\]{}]')  # or a string, whose br
 # more than the punctuation between objects, or a byte order mark
 _WORD = re.compile(r"[^\s,\[\]\ufeff]")
 _SERVER_PROGRAM = "mcp-server-memory"  # as npm links it
+_NAME_ANOTHER = advise(
+    "name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH")
+)
 
 
 class GraphLine(NamedTuple):
@@ -62,7 +66,7 @@ def graph_lock(what: str, lock_folder: str) -> Callable[[], AbstractContextManag
 def check_graph_file(path: str) -> None:
     """Make the folder of a missing file.
 
-    Raise CheckpointError if no server could read or write: a folder, a pipe, no permission.
+    Raises CheckpointError if no server could read or write it: a folder, a pipe, no permission.
     """
     why = "it is not a regular file"  # a FIFO would keep its reader waiting
     try:
@@ -75,10 +79,7 @@ def check_graph_file(path: str) -> None:
         why = error.strerror or why
 
     message = f"the graph's file {escape_controls(path)} cannot be used: {why}"
-    raise CheckpointError(
-        message,
-        advise("name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH")),
-    )
+    raise CheckpointError(message, _NAME_ANOTHER)
 
 
 def read_lines(path: str) -> list[GraphLine]:
@@ -89,18 +90,19 @@ def read_lines(path: str) -> list[GraphLine]:
         return []
     if isinstance(data, OSError):
         message = f"{escape_controls(path)} could not be read: {data.strerror}"
-        raise CheckpointError(
-            message,
-            advise(
-                "name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH")
-            ),
-        )
+        raise CheckpointError(message, _NAME_ANOTHER)
 
+    return [_read_line(line) for line in _decode(data).split("\n") if line.strip()]
+
+
+def _decode(data: bytes) -> str:
     # No server reads UTF-16, as PowerShell writes it. The byte order mark stays: line 1 needs
     # repair
-    utf_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
-    text = data.decode(utf_16, "replace") if utf_16 else data.decode("utf-8", "surrogateescape")
-    return [_read_line(line) for line in text.split("\n") if line.strip()]
+    if data.startswith(codecs.BOM_UTF16_LE):
+        return data.decode("utf-16-le", "replace")
+    if data.startswith(codecs.BOM_UTF16_BE):
+        return data.decode("utf-16-be", "replace")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _read_line(text: str) -> GraphLine:
@@ -112,8 +114,10 @@ def _read_line(text: str) -> GraphLine:
 
 
 class Repair(NamedTuple):
-    """lines: as a server can read them. faults: (a line's number, what is wrong). lost: lines left
-    out.
+    """What a repair does.
+
+    lines: as a server can read them. faults: (a line's number, what is wrong). lost: the number of
+    lines that are dropped.
     """
 
     lines: list[GraphLine]
@@ -200,8 +204,9 @@ def _split_rows(rows: list[tuple[int, GraphLine]]) -> list[tuple[int, GraphLine]
         if word[0] == "{":
             value, end = _read_object(text, start)
         if value is None:
-            newline = text.find("\n", start)
-            end = len(text) if newline < 0 else newline
+            end = text.find("\n", start)
+            if end < 0:
+                end = len(text)
         found.append((first, GraphLine(text[start:end], value)))
 
     return found or rows
@@ -219,7 +224,9 @@ def _read_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
             depth -= 1
         if depth == 0:
             value = _read_line(text[start : mark.end()]).value
-            return value, start if value is None else mark.end()
+            if value is None:
+                return None, start
+            return value, mark.end()
         if depth > _DEPTH:
             break
 
@@ -247,11 +254,13 @@ def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, 
     elif all(isinstance(text, str) for text in observations):
         return value, ""
 
-    texts = [
-        text if isinstance(text, str) else json.dumps(text)
-        for text in observations
-        if text is not None
-    ]
+    texts = []
+    for text in observations:
+        if isinstance(text, str):
+            texts.append(text)
+        elif text is not None:
+            texts.append(json.dumps(text))
+
     return {**value, "observations": texts}, "observations that are not texts"
 
 
@@ -280,14 +289,13 @@ def _is_server(words: Sequence[str], command: Sequence[str]) -> bool:
     if not command or len(words) < len(command):
         return False
     # At the end: an interpreter precedes a script
-    last = words[-len(command) :]
-    return os.path.basename(last[0]) == os.path.basename(command[0]) and list(last[1:]) == list(
-        command[1:]
-    )
+    program, *arguments = words[-len(command) :]
+    is_same_program = os.path.basename(program) == os.path.basename(command[0])
+    return is_same_program and arguments == list(command[1:])
 
 
 def salvage(path: str, aside: str) -> Repair:
-    """Replace the file by what can be read of it. The whole file is kept at aside, a free path."""
+    """Replace the file by what can be read of it. aside: a free path, where the file is kept."""
     repair = plan_repair(read_lines(path))
     with atomic.reporting(aside):
         os.link(path, aside)  # first, so that a kill leaves the file as it was, or all of it aside

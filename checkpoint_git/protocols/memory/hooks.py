@@ -1,6 +1,4 @@
-"""A save in the background: git's hook starts one after a commit, an agent's after a turn, where
-that is set.
-"""
+"""Start a save in the background: after a commit, or after an agent's turn, if that is set."""
 
 import os
 import subprocess

@@ -1,5 +1,6 @@
-"""How an initiative checkpoint is named, and the folders and commands that belong to it. It touches
-no file.
+"""Names of an initiative checkpoint, and the folders and commands that belong to it.
+
+It touches no file.
 """
 
 import hashlib
@@ -38,8 +39,10 @@ def check_entity_name(name: str) -> str:
 
 
 class Home(NamedTuple):
-    """Which checkpoint is meant. name: "" for the repository's own. marks: what this repository is
-    called in a graph, the first one is written; () outside git, and where a name was given.
+    """The checkpoint that the verbs work on.
+
+    name: "" for the repository's own. marks: what this repository is called in a graph, the first
+    one is written; () outside git, and where a name was given.
     """
 
     name: str
@@ -51,23 +54,34 @@ class Home(NamedTuple):
 
 
 def mark_repository(remote: str, folder: str) -> tuple[str, ...]:
-    """By its remote's address, which all clones have in common, and by its folder. remote: "" for
-    none.
+    """Return the names of a repository in a graph: by its remote's address, and by its folder.
+
+    All clones have the address in common. remote: "" for none. folder: its git directory.
     """
+    places = []
     address = re.sub(r"^(\w[\w+.-]*://)?([^/@]*@)?", "", remote.strip()).replace(":", "/")
     address = address.rstrip("/").removesuffix(".git")
-    named = [address] if address and not address.startswith(".") else []
-    above = os.path.dirname(folder) if os.path.basename(folder) == ".git" else folder
+    if address and not address.startswith("."):
+        places.append(address)
+
+    if os.path.basename(folder) == ".git":
+        folder = os.path.dirname(folder)
+    places.append(folder)
+
     marks = []
-    for text in (*named, above):
-        slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", os.path.basename(text))[:40].strip("-.")
-        marks.append(f"{slug or 'repository'}-{hashlib.sha256(os.fsencode(text)).hexdigest()[:8]}")
+    for place in places:
+        slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", os.path.basename(place))[:40].strip("-.")
+        digest = hashlib.sha256(os.fsencode(place)).hexdigest()
+        marks.append(f"{slug or 'repository'}-{digest[:8]}")
 
     return tuple(marks)
 
 
 class Server(NamedTuple):
-    """words: its argv. env: what is added to the environment. graph: its file, "" unknown."""
+    """A server to start.
+
+    words: its argv. env: what is added to the environment. graph: its file, "" if unknown.
+    """
 
     words: tuple[str, ...]
     env: Mapping[str, str]
@@ -75,15 +89,15 @@ class Server(NamedTuple):
 
 
 def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
-    """A server from its setting, NAME=value in front. graph: that of its file, or "". Raises
-    CheckpointError.
+    """Return the server that a setting names, which may begin with NAME=value.
+
+    command: the setting. graph: the one of the graph's file, or "". Raises CheckpointError.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise CheckpointError(
-            f"checkpoint.memoryCommand cannot be split into words: {error}", _COMMAND_HINT
-        ) from None
+        message = f"checkpoint.memoryCommand cannot be split into words: {error}"
+        raise CheckpointError(message, _COMMAND_HINT) from None
 
     added: dict[str, str] = {}
     while words:
@@ -113,13 +127,17 @@ def find_default_graph(words: Sequence[str]) -> str:
 
 
 def check_graph_path(path: str) -> str:
-    """The path itself, normalised; "" for none. Raises CheckpointError if it is not absolute."""
-    if path and not os.path.isabs(path):
-        message = f"the graph's file is a relative path: {escape_controls(shorten(path, 200))}"
-        raise CheckpointError(
-            message, "give an absolute path: a server resolves a relative one in its own folder"
-        )
-    return os.path.normpath(path) if path else ""
+    """Return the path itself, normalised; "" for none.
+
+    Raises CheckpointError if it is not absolute.
+    """
+    if not path:
+        return ""
+    if os.path.isabs(path):
+        return os.path.normpath(path)
+    message = f"the graph's file is a relative path: {escape_controls(shorten(path, 200))}"
+    hint = "give an absolute path: a server resolves a relative one in its own folder"
+    raise CheckpointError(message, hint)
 
 
 def cache_folder(env: Mapping[str, str]) -> str:
@@ -132,11 +150,10 @@ def data_folder(env: Mapping[str, str]) -> str:
 
 def _base(env: Mapping[str, str], variable: str, below_home: str) -> str:
     named = env.get(variable, "")
-    return (
-        named
-        if os.path.isabs(named)
-        else os.path.join(env.get("HOME") or os.path.expanduser("~"), below_home)
-    )
+    if os.path.isabs(named):
+        return named
+    home = env.get("HOME") or os.path.expanduser("~")
+    return os.path.join(home, below_home)
 
 
 def server_script(folder: str) -> str:

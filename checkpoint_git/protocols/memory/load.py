@@ -21,7 +21,7 @@ _WIDTH = 200  # characters of a value in the summary
 
 
 class LoadChoice(NamedTuple):
-    """How the user may continue. letter: that answers the question with it."""
+    """One way to continue. letter: answers the question with it. usage: the command that does."""
 
     name: str
     letter: str
@@ -156,7 +156,7 @@ def _ask_choice(invocation: Invocation, lines: list[Block]) -> str:
 
 
 def _resume(transport: Transport, home: Home, outcome: Outcome, invocation: Invocation) -> Outcome:
-    """Record in the checkpoint that work continues, and where; add the next action to the outcome."""
+    """Record in the checkpoint that work continues, and where. Return the outcome of that."""
     position = find_position(invocation.cwd) or "no commit"
     noted = {"resumed_at": write_instant(invocation.now), "resumed_on": position}
     keep = graph.make_keep(invocation)

@@ -1,4 +1,4 @@
-"""What is wrong with an initiative checkpoint, in findings. Pure: the time is an argument."""
+"""Find what is wrong with an initiative checkpoint. Pure: the time is an argument."""
 
 from collections.abc import Iterator
 
@@ -24,9 +24,8 @@ def check(entity: Entity, now: int) -> list[Finding]:
     if reading.state == "foreign":
         kind = shorten(entity.entity_type, _SHOWN)
         message = f'the entity "{entity.name}" is another client\'s: its type is "{kind}"'
-        hint = advise(
-            "choose another name", "git", "config", "checkpoint.memoryEntity", Blank("name", "NAME")
-        )
+        words = ("git", "config", "checkpoint.memoryEntity", Blank("name", "NAME"))
+        hint = advise("choose another name", *words)
         return [Finding("memory/foreign-entity", "error", message, entity.name, hint=hint)]
     return [*_check_fields(entity.name, reading), *_check_age(entity.name, reading, now)]
 
@@ -44,9 +43,8 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
     if reading.spelled:
         keys = ", ".join(shorten(key, _SHOWN) for key in reading.spelled)
         message = f"keys with capitals are read in lower case: {keys}"
-        hint = command(
-            "checkpoint", "memory", "load", "--continue", more=" writes them so, as every save does"
-        )
+        words = ("checkpoint", "memory", "load", "--continue")
+        hint = command(*words, more=" writes them so, as every save does")
         yield Finding("memory/key-case", "warning", message, name, hint=hint)
 
     for key, values in reading.several.items():
@@ -81,9 +79,7 @@ def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
         hint = advise("a fresh start may be better", "checkpoint", "memory", "load", "--fresh")
         yield Finding("memory/outdated", "warning", message, name, hint=hint)
     elif age < -_AHEAD:
-        message = (
-            f"the checkpoint's time is ahead of this machine's clock: {reading.fields['timestamp']}"
-        )
-        yield Finding(
-            "memory/ahead", "warning", message, name, hint="check the clock of this machine"
-        )
+        stamp = reading.fields["timestamp"]
+        message = f"the checkpoint's time is ahead of this machine's clock: {stamp}"
+        advice = "check the clock of this machine"
+        yield Finding("memory/ahead", "warning", message, name, hint=advice)

@@ -222,7 +222,7 @@ def _read_text(path: str, invocation: Invocation) -> str:
 
 
 def _read_copy(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of a backup that a former command kept, without what a save writes anew."""
+    """Return the fields of a backup (graph.keep_copy), without those that every save writes."""
     (entity,) = read_entities([value])
     fields = read_entity(entity).fields
     return {key: fields[key] for key in fields if key not in ("timestamp", OWNER)}

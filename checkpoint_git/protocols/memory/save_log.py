@@ -1,5 +1,6 @@
-"""The last save in the background: a file in the git directory, which exists while it runs or has
-failed.
+"""The log of the last save in the background.
+
+It is a file in the git directory, which exists while the save runs or if it has failed.
 """
 
 import os
@@ -14,9 +15,7 @@ LOG = "checkpoint/memory-save.log"
 
 
 class SaveLog(NamedTuple):
-    """Of a save in the background: process, occasion, and why it failed, "" if it did not or goes
-    on.
-    """
+    """A save in the background. why: the reason if it failed, else ""."""
 
     process: str = ""
     occasion: str = ""
@@ -24,17 +23,17 @@ class SaveLog(NamedTuple):
 
 
 def read_log(cwd: str) -> SaveLog:
-    head, _, why = (
-        read_start(shared_path(cwd, LOG), 4096).decode("utf-8", "replace").partition("\n")
-    )
+    text = read_start(shared_path(cwd, LOG), 4096).decode("utf-8", "replace")
+    head, _, printed = text.partition("\n")
     process, _, occasion = head.partition(" ")
-    return SaveLog(
-        process, occasion, why.strip() or ("it was cut off" if has_ended(process) else "")
-    )
+    why = printed.strip()
+    if not why and has_ended(process):
+        why = "it was cut off"
+    return SaveLog(process, occasion, why)
 
 
 def clear_log(cwd: str) -> None:
-    """After a save that was kept, of what an earlier one said; one that goes on has its own."""
+    """Remove the log after a successful save, except that of another save that still runs."""
     log = read_log(cwd)
     if log.why or log.process == str(os.getpid()):
         remove_quietly(shared_path(cwd, LOG))

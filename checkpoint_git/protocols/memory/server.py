@@ -1,6 +1,4 @@
-"""`checkpoint memory doctor` and `setup`: a server that works, a graph that can be read, or what to
-do about it.
-"""
+"""`checkpoint memory doctor` and `setup`: check or install a server, and repair its graph."""
 
 import argparse
 import os
@@ -55,7 +53,8 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     findings = list(_examine(settings, invocation, data))
     log = read_log(invocation.cwd)
     if log.why:
-        message = f"the last save in the background failed: {escape_controls(shorten(log.why.splitlines()[0], 200))}"
+        why = escape_controls(shorten(log.why.splitlines()[0], 200))
+        message = f"the last save in the background failed: {why}"
         hint = advise("save it now", "checkpoint", "memory", "save", "--on", log.occasion)
         findings.append(Finding("memory/on-commit", "warning", message, hint=hint))
 
@@ -66,13 +65,15 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         lines.append(Line(f"graph:   {known} ({data.get('entities', 0)} entities)"))
 
     if data["proved"]:
-        lines.append(Line("a trial checkpoint was written, read back, changed and deleted", "good"))
+        proof = "a trial checkpoint was written, read back, changed and deleted"
+        lines.append(Line(proof, "good"))
     return Outcome(data, lines, findings, None if has_errors(findings) else 0)
 
 
 def _examine(
     settings: graph.GraphSettings, invocation: Invocation, data: dict[str, Any]
 ) -> Iterator[Finding]:
+    """Yield what is wrong with the server and its graph. data: gets what is known of them."""
     if not settings.command:
         yield Finding(
             "memory/not-configured", "error", "no memory server is configured", hint=graph.SETUP
@@ -84,15 +85,17 @@ def _examine(
     data["entities"] = sum(line.is_a("entity") for line in lines)
     if not path:
         message = "the path of the graph's file is unknown; only the server knows it"
-        hint = advise(
-            "to share one between clients",
-            *("git", "config", "checkpoint.memoryFile", Blank("an absolute path", "ABSOLUTE-PATH")),
-        )
+        file = Blank("an absolute path", "ABSOLUTE-PATH")
+        words = ("git", "config", "checkpoint.memoryFile", file)
+        hint = advise("to share one between clients", *words)
         yield Finding("memory/graph-unknown", "note", message, hint=hint)
-    elif faults := plan_repair(lines).faults:
-        (at, fault), count = faults[0], plural(len(faults), "such line")
-        message = f"line {at}: {fault} ({count}): no server can use this graph"
-        yield Finding("memory/graph-broken", "error", message, path, line=at, hint=BROKEN_HINT)
+
+    faults = plan_repair(lines).faults
+    if faults:
+        line, fault = faults[0]
+        count = plural(len(faults), "such line")
+        message = f"line {line}: {fault} ({count}): no server can use this graph"
+        yield Finding("memory/graph-broken", "error", message, path, line=line, hint=BROKEN_HINT)
         return
 
     try:
@@ -108,6 +111,7 @@ def _examine(
 def _try(
     transport: Transport, home: layout.Home, invocation: Invocation, data: dict[str, Any]
 ) -> Iterator[Finding]:
+    """Write a trial checkpoint, and yield what is wrong. data: gets what the server says."""
     data["server"] = getattr(transport, "server", "")
     missing = [tool for tool in TOOLS if tool not in getattr(transport, "tools", TOOLS)]
     if missing:
@@ -142,11 +146,10 @@ def _try(
 
 
 def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | None:
-    """Move a broken graph aside and keep its readable lines, after asking. Return None if the file
-    is sound.
+    """Move a broken graph aside and keep its readable lines, after asking.
 
-    Raise CheckpointError if a server runs: it may have read the file already, and write over the
-    repaired one.
+    Return None if the file is sound. Raises CheckpointError if a server runs: it may have read the
+    file already, and write over the repaired one.
     """
     settings = graph.read_settings(invocation.cwd, args.entity)
     path = graph.find_graph(settings, invocation.env)
@@ -156,9 +159,9 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | 
         return None
     _check_stopped(path, settings, invocation)
 
-    at, fault = plan.faults[0]
+    number, fault = plan.faults[0]
     count = plural(len(plan.faults), "broken line")
-    question = f"{path}: {count} of {len(lines)} (line {at}: {fault}). Repair the file?"
+    question = f"{path}: {count} of {len(lines)} (line {number}: {fault}). Repair the file?"
     if not graph.is_confirmed(f"{question} A copy of it is kept", invocation, yes=args.yes):
         return nothing_changed(path)
 
@@ -166,12 +169,10 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | 
     with graph_lock(path, layout.cache_folder(invocation.env))():
         plan = salvage(path, aside)
     kept = len(plan.lines)
-    message = (
-        f"the graph's file was repaired: {count}, {plan.lost} dropped, {plural(kept, 'line')} kept"
-    )
-    finding = Finding(
-        "memory/graph-broken", "warning", message, path, hint=f"the file as it was: {aside}"
-    )
+    message = f"the graph's file was repaired: {count}, {plan.lost} dropped"
+    message += f", {plural(kept, 'line')} kept"
+    hint = f"the file as it was: {aside}"
+    finding = Finding("memory/graph-broken", "warning", message, path, hint=hint)
     return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
 
 
@@ -180,16 +181,17 @@ def _check_stopped(path: str, settings: graph.GraphSettings, invocation: Invocat
     if settings.command:
         command = layout.read_command(settings.command, settings.file, invocation.env).words
     running = find_servers(path, command)
-    if running:
-        shown = ", ".join(str(number) for number in running[:5])
-        message = (
-            f"a memory server that may use {escape_controls(path)} is running (process {shown})"
-        )
-        hint = join_hints(
-            "close the agents that use it, or end the process",
-            advise("then", "checkpoint", "memory", "doctor", "--fix"),
-        )
-        raise CheckpointError(message, hint)
+    if not running:
+        return
+
+    graph_file = escape_controls(path)
+    processes = ", ".join(str(number) for number in running[:5])
+    message = f"a memory server that may use {graph_file} is running (process {processes})"
+    hint = join_hints(
+        "close the agents that use it, or end the process",
+        advise("then", "checkpoint", "memory", "doctor", "--fix"),
+    )
+    raise CheckpointError(message, hint)
 
 
 def nothing_changed(name: str) -> Outcome:
@@ -202,23 +204,25 @@ def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             "this is not a git repository, so settings cannot be stored", "or: --global"
         )
 
-    node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
+    node = _find_program("node", invocation)
+    npm = _find_program("npm", invocation)
     folder = os.path.join(layout.cache_folder(invocation.env), "memory-server")
-    path = layout.check_graph_path(args.file or "") or os.path.join(
-        layout.data_folder(invocation.env), "memory.jsonl"
-    )
+    usual_path = os.path.join(layout.data_folder(invocation.env), "memory.jsonl")
+    path = layout.check_graph_path(args.file or "") or usual_path
     question = f"install {_PACKAGE} with npm into {folder}, and keep the graph in {path}?"
     if not graph.is_confirmed(question, invocation, yes=args.yes):
         return Outcome({"available": False, "installed": False}, [Line("nothing was changed")])
+
     _install(npm, folder, invocation)
     script = layout.server_script(folder)
     if not os.path.isfile(script):
         raise CheckpointError(f"npm succeeded, but {script} is missing", "look into the folder")
-    where = "--global" if args.everywhere else "--local"
-    run_git(
-        ["config", where, "checkpoint.memoryCommand", shlex.join([node, script])], invocation.cwd
-    )
-    run_git(["config", where, "checkpoint.memoryFile", path], invocation.cwd)
+
+    scope = "--global" if args.everywhere else "--local"
+    server = shlex.join([node, script])
+    run_git(["config", scope, "checkpoint.memoryCommand", server], invocation.cwd)
+    run_git(["config", scope, "checkpoint.memoryFile", path], invocation.cwd)
+
     args.fix = False
     found = doctor(args, invocation)
     data = {**found.data, "installed": True, "graph": path}
@@ -255,21 +259,17 @@ def _install(npm: str, folder: str, invocation: Invocation) -> None:
             timeout=_INSTALL_TIMEOUT,
         )
     except subprocess.TimeoutExpired:
-        raise CheckpointError(
-            f"npm did not finish within {_INSTALL_TIMEOUT:g} seconds", "check your network"
-        ) from None
+        message = f"npm did not finish within {_INSTALL_TIMEOUT:g} seconds"
+        raise CheckpointError(message, "check your network") from None
     except OSError as error:
-        raise CheckpointError(f"npm could not be started: {error.strerror}", "check PATH") from None
+        message = f"npm could not be started: {error.strerror}"
+        raise CheckpointError(message, "check PATH") from None
 
     if done.returncode:
-        lines = [
-            line
-            for line in done.stderr.decode("utf-8", "replace").splitlines()
-            if " error " in f" {line} "
-        ]
-        reason = escape_controls(
-            shorten(lines[-1] if lines else f"exit code {done.returncode}", 300)
-        )
-        raise CheckpointError(
-            f"npm could not install the server: {reason}", "nothing was configured"
-        )
+        reason = f"exit code {done.returncode}"
+        for line in done.stderr.decode("utf-8", "replace").splitlines():
+            if " error " in f" {line} ":
+                reason = line
+        shown = escape_controls(shorten(reason, 300))
+        message = f"npm could not install the server: {shown}"
+        raise CheckpointError(message, "nothing was configured")

@@ -1,4 +1,4 @@
-"""Reading and changing the checkpoint's entity through a transport: every write is read back, or
+"""Read and change the checkpoint's entity through a transport: every write is read back, or
 fails.
 """
 
@@ -37,25 +37,25 @@ Keep = Callable[[Entity], str]  # makes a backup, returns its folder
 
 
 class OtherInitiativeError(CheckpointError):
-    """A checkpoint holds an initiative, and another one would take its place. question: whether it
-    may.
+    """A checkpoint is about an initiative, and another one would take its place.
+
+    before, after: the two initiatives. what: the question's verb. question: whether it may.
     """
 
     def __init__(
         self, name: str, before: str, after: str, what: str = "Keep a copy and start"
     ) -> None:
-        before, after = (escape_controls(shorten(text, 80)) for text in (before, after))
-        self.question = (
-            f'the checkpoint {name} is about the initiative "{before}". {what} "{after}"?'
-        )
-        super().__init__(
-            f'the checkpoint {name} is about another initiative, "{before}"',
-            "clear or archive it first",
-        )
+        shown = escape_controls(shorten(before, 80))
+        wanted = escape_controls(shorten(after, 80))
+        subject = f"the checkpoint {name} is about"
+        self.question = f'{subject} the initiative "{shown}". {what} "{wanted}"?'
+        super().__init__(f'{subject} another initiative, "{shown}"', "clear or archive it first")
 
 
 class Saved(NamedTuple):
-    """entity: as it was found in the graph after the write. created: it was not there before.
+    """A write that was read back.
+
+    entity: as it was found in the graph after the write. created: it was not there before.
     changed: the fields that were set or removed. copy: the folder of the backup of what was there,
     "" without. fresh: nothing of that was kept.
     """
@@ -78,24 +78,27 @@ def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
 
     initiative: what is about to be saved, "" for what is there.
     """
-    if home.name or not home.marks:
-        return home.name or ENTITY
+    if home.name:
+        return home.name
+    if not home.marks:
+        return ENTITY
+
     found = {entity.name: entity for entity in transport.open_nodes([*home.own_names, ENTITY])}
-    fields = read_entity(found[ENTITY]).fields if ENTITY in found else {}
-    if fields.get(OWNER) in home.marks:
+    usual = read_entity(found[ENTITY]) if ENTITY in found else None
+    if usual is not None and usual.fields.get(OWNER) in home.marks:
         return ENTITY  # first: a clone of a moved repository may have made one with its name
     for name in home.own_names:
         if name in found:
             return name
 
-    if ENTITY not in found or read_entity(found[ENTITY]).state == "foreign":
+    if usual is None or usual.state == "foreign":
         return ENTITY
-    if OWNER not in fields:
-        present = fields.get("initiative", initiative).strip()
-        is_other = initiative and initiative.strip() != present
-        return home.own_names[0] if is_other else ENTITY
+    if OWNER in usual.fields:
+        return _find_name_of_clone(transport, home) or home.own_names[0]
 
-    return _find_name_of_clone(transport, home) or home.own_names[0]
+    present = usual.fields.get("initiative", initiative).strip()
+    is_other = initiative and initiative.strip() != present
+    return home.own_names[0] if is_other else ENTITY
 
 
 def _find_name_of_clone(transport: Transport, home: Home) -> str:
@@ -132,9 +135,9 @@ def save_checkpoint(
 ) -> Saved:
     """Save a checkpoint, and return what was changed.
 
-    read_request: asked once no other process of ours writes. A corrupted checkpoint is started
-    over, after keep_copy; with replace also one of another initiative. Raises OtherInitiativeError,
-    CheckpointError, nothing changed.
+    read_request: called once no other process of ours writes. A corrupted checkpoint is started
+    over, after keep_copy; with replace also one of another initiative. Raises
+    OtherInitiativeError or CheckpointError before anything is changed.
     """
     with transport.exclusive():
         request = read_request()
@@ -150,11 +153,13 @@ def save_checkpoint(
         changes = plan_fields(request, fields, next_stamp(fields.get("timestamp", ""), now))
         if home.marks and fields.get(OWNER) != home.marks[0]:
             changes[OWNER] = home.marks[0]
-        if before is None or reading is None or fields or reading.state == "foreign":
-            is_lossy = before and reading and reading.several and fields
-            copy = keep_copy(before) if before and is_lossy else ""
-            return write_fields(transport, name, changes)._replace(copy=copy)
-        return _start_over(transport, before, changes, keep_copy(before))
+        if before is None or reading is None:
+            return write_fields(transport, name, changes)
+        if not fields and reading.state != "foreign":
+            return _start_over(transport, before, changes, keep_copy(before))
+
+        copy = keep_copy(before) if reading.several and fields else ""
+        return write_fields(transport, name, changes)._replace(copy=copy)
 
 
 def _find_kept_fields(
@@ -186,8 +191,7 @@ def _start_over(
     copy: str,
 ) -> Saved:
     """Replace all observations of a checkpoint. copy: where they were kept."""
-    texts = write_all({key: text for key, text in changes.items() if text is not None})
-    transport.change_observations(before.name, Steps(before.observations, texts))
+    transport.change_observations(before.name, Steps(before.observations, write_all(changes)))
     gone = dict.fromkeys(read_entity(before).fields)
     # once more, in case another client undid it
     saved = write_fields(transport, before.name, {**gone, **changes})
@@ -203,8 +207,10 @@ def update_checkpoint(
     *,
     rename: bool = False,
 ) -> Saved:
-    """rename: the initiative may get another name, its other fields stay. Raises as save_checkpoint
-    does.
+    """Change fields of the existing checkpoint; None removes one.
+
+    rename: the initiative may get another name, its other fields stay. Raises
+    OtherInitiativeError or CheckpointError before anything is changed.
     """
     given = _name_fields(given)
     check_fields({key: value for key, value in given.items() if value is not None})
@@ -212,45 +218,43 @@ def update_checkpoint(
         name = find_name(transport, home)
         before = load_entity(transport, name)
         if before is None:
-            raise CheckpointError(
-                f'no checkpoint "{name}"',
-                command(
-                    "checkpoint",
-                    "memory",
-                    "save",
-                    "--initiative",
-                    Blank("name", "NAME"),
-                    more=" creates one",
-                ),
-            )
+            raise _missing(name)
         _check_single(before)
-        reading, wanted = read_entity(before), given.get("initiative")
-        if reading.state == "corrupted" and not wanted:
-            hint = advise(
-                "name it",
-                "checkpoint",
-                "memory",
-                "update",
-                Word(("initiative=", Blank("name", "NAME"))),
-            )
-            raise CheckpointError(f'the checkpoint "{name}" names no initiative', hint)
-        if unknown := [key for key in given if given[key] is None and key not in reading.fields]:
-            there = f"there are: {', '.join(reading.fields)}"
-            raise CheckpointError(
-                f'the checkpoint "{name}" has no field {escape_controls(unknown[0])}', there
-            )
-        held = reading.fields.get("initiative")
-        if wanted and held and held != wanted.strip() and not rename:
-            raise OtherInitiativeError(name, held, wanted, "Rename it to")
+        reading = read_entity(before)
+        _check_update(name, reading, given, rename=rename)
+
         copy = keep_copy(before) if reading.several and reading.state != "foreign" else ""
         stamp = next_stamp(reading.fields.get("timestamp", ""), now)
         return write_fields(transport, name, {**given, "timestamp": stamp})._replace(copy=copy)
 
 
+def _missing(name: str) -> CheckpointError:
+    words = ("checkpoint", "memory", "save", "--initiative", Blank("name", "NAME"))
+    return CheckpointError(f'no checkpoint "{name}"', command(*words, more=" creates one"))
+
+
+def _check_update(name: str, reading: Reading, given: Fields, *, rename: bool) -> None:
+    """Raise CheckpointError if the fields cannot be changed so."""
+    wanted = given.get("initiative")
+    if reading.state == "corrupted" and not wanted:
+        initiative = Word(("initiative=", Blank("name", "NAME")))
+        hint = advise("name it", "checkpoint", "memory", "update", initiative)
+        raise CheckpointError(f'the checkpoint "{name}" names no initiative', hint)
+
+    for key, value in given.items():
+        if value is None and key not in reading.fields:
+            message = f'the checkpoint "{name}" has no field {escape_controls(key)}'
+            raise CheckpointError(message, f"there are: {', '.join(reading.fields)}")
+
+    present = reading.fields.get("initiative")
+    if wanted and present and present != wanted.strip() and not rename:
+        raise OtherInitiativeError(name, present, wanted, "Rename it to")
+
+
 def _check_single(entity: Entity | None) -> None:
     if entity and entity.copies > 1:
-        message = f'the graph has the entity "{entity.name}" {entity.copies} times, and no server can change that'
-        raise GraphError(message, BROKEN_HINT)
+        message = f'the graph has the entity "{entity.name}" {entity.copies} times'
+        raise GraphError(f"{message}, and no server can change that", BROKEN_HINT)
 
 
 def _name_fields(given: Mapping[str, Text]) -> dict[str, Text]:
@@ -273,55 +277,50 @@ def check_fields(fields: Mapping[str, str]) -> None:
     for key, value in fields.items():
         shown = escape_controls(shorten(key, 60))
         if not FIELD.fullmatch(key):
-            raise CheckpointError(
-                f'invalid field "{shown}"', "letters, digits, _ and -, and no digit first"
-            )
+            hint = "letters, digits, _ and -, and no digit first"
+            raise CheckpointError(f'invalid field "{shown}"', hint)
+
         if not value.strip():
-            raise CheckpointError(
-                f"{shown} is empty",
-                advise(
-                    "leave it out; to remove a field",
-                    "checkpoint",
-                    "memory",
-                    "update",
-                    Word((Blank("the field", "KEY"), "=")),
-                ),
-            )
+            removal = ("checkpoint", "memory", "update", Word((Blank("the field", "KEY"), "=")))
+            hint_to_remove = advise("leave it out; to remove a field", *removal)
+            raise CheckpointError(f"{shown} is empty", hint_to_remove)
+
         if len(value) > MAX_VALUE:
-            raise CheckpointError(
-                f"{shown} has {len(value)} characters; {MAX_VALUE} is the limit", "shorten it"
-            )
+            message = f"{shown} has {len(value)} characters; {MAX_VALUE} is the limit"
+            raise CheckpointError(message, "shorten it")
+
         try:
             value.encode()
         except UnicodeEncodeError:
             raise CheckpointError(f"{shown} is not UTF-8 text", "give it in UTF-8") from None
 
 
-# The reference server (2026.8.31) acknowledges what a second writer then overwrites: of 20 entities
-# created at once it acknowledged 20 and stored 1. So only what is found in the graph afterwards,
-# twice, counts.
+# The reference server (2026.8.31) acknowledges what a second writer then overwrites: of 20
+# entities created at once it acknowledged 20 and stored 1. So only what is found in the graph
+# afterwards, twice, counts.
 def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
-    """Sets fields of an entity, or creates it; None removes a field. Raises CheckpointError where
-    they do not stay.
+    """Set fields of an entity, or create it; None removes a field.
+
+    Raises CheckpointError if the changes do not stay.
     """
     created = False
-    wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
     for _ in range(_TRIES):
         before = load_entity(transport, name)
         if before is None:
-            texts = write_all({key: value for key, value in changes.items() if value is not None})
-            created |= transport.create_entities([Entity(name, ENTITY_TYPE, tuple(texts))]) == [
-                name
-            ]
+            entity = Entity(name, ENTITY_TYPE, tuple(write_all(changes)))
+            if transport.create_entities([entity]) == [name]:
+                created = True
         else:
             check_ours(before)
-            if any(steps := plan_update(before, changes)):
+            steps = plan_update(before, changes)
+            if any(steps):
                 transport.change_observations(name, steps)
+
         after = load_entity(transport, name)
-        if after is not None and holds(after, wanted):
+        if after is not None and holds(after, changes):
             time.sleep(_SETTLE)
             after = load_entity(transport, name)
-            if after is not None and holds(after, wanted):
+            if after is not None and holds(after, changes):
                 return Saved(after, created, changes)
 
     raise _lost(name)
@@ -331,16 +330,8 @@ def check_ours(entity: Entity) -> None:
     # Raises CheckpointError for another client's entity: it is neither changed nor deleted
     if read_entity(entity).state == "foreign":
         message = f'the entity "{entity.name}" is another client\'s: its type is not {ENTITY_TYPE}'
-        raise CheckpointError(
-            message,
-            advise(
-                "choose another name",
-                "git",
-                "config",
-                "checkpoint.memoryEntity",
-                Blank("name", "NAME"),
-            ),
-        )
+        words = ("git", "config", "checkpoint.memoryEntity", Blank("name", "NAME"))
+        raise CheckpointError(message, advise("choose another name", *words))
 
 
 def remove_entity(transport: Transport, name: str) -> None:

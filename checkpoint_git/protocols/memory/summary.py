@@ -1,6 +1,4 @@
-"""What there is of an initiative in a project: one line, from what was last read. No server is
-started.
-"""
+"""Show a project's initiative in one line, from what was last read. No server is started."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -25,39 +23,51 @@ def is_present(place: Place) -> bool:
 def summarize(question: StatusQuestion) -> Summary:
     if question.reader == "completion":
         return Summary()
-    found = read_state(shared_path(question.place.top, NOTE))
-    known = (
-        {key: value for key, value in found.items() if isinstance(value, str)}
-        if isinstance(found, dict)
-        else {}
-    )
+    known = _read_note(question.place)
     if not known.get("initiative"):
         return Summary()
-    at = ", ".join(known[key] for key in ("milestone", "phase") if known.get(key))
-    text = f"initiative {known['initiative']}{f': {at}' if at else ''}"
-    text += f"; next: {known['next_action']}" if known.get("next_action") else ""
-    instant = read_instant(known.get("timestamp"))
-    age = question.now - instant[0] if instant else 0
-    text = clean(text, 170) + (
-        f" ({age_text(age)} old{', outdated' if age > _OLD else ''})" if age >= 60 else ""
-    )
     # most projects have no initiative
-    from checkpoint_git.protocols.memory.save_log import (
-        read_log,
-    )
+    from checkpoint_git.protocols.memory.save_log import read_log
 
-    failed = bool(read_log(question.place.top).why)
-    hint = advise("to continue", "checkpoint", "memory", "load")
-    if failed:
+    text = _describe(known) + _describe_age(known, question.now)
+    if read_log(question.place.top).why:
         hint = advise("a save in the background failed", "checkpoint", "memory", "doctor")
-    line = Line(text, "warn" if failed else "strong", hint=hint)
+        line = Line(text, "warn", hint=hint)
+    else:
+        line = Line(text, "strong", hint=advise("to continue", "checkpoint", "memory", "load"))
     return Summary({"initiative": known}, lead=[line, Line("")], lines=[line.whole])
 
 
+def _read_note(place: Place) -> dict[str, str]:
+    """Return the fields that were last read, {} if there are none."""
+    found = read_state(shared_path(place.top, NOTE))
+    if not isinstance(found, dict):
+        return {}
+    return {key: value for key, value in found.items() if isinstance(value, str)}
+
+
+def _describe(known: Mapping[str, str]) -> str:
+    text = f"initiative {known['initiative']}"
+    position = ", ".join(known[key] for key in ("milestone", "phase") if known.get(key))
+    if position:
+        text += f": {position}"
+    if known.get("next_action"):
+        text += f"; next: {known['next_action']}"
+    return clean(text, 170)
+
+
+def _describe_age(known: Mapping[str, str], now: int) -> str:
+    """Return the age of the checkpoint in brackets, "" if it is new or has no timestamp."""
+    instant = read_instant(known.get("timestamp"))
+    if instant is None or now - instant[0] < 60:
+        return ""
+    age = now - instant[0]
+    outdated = ", outdated" if age > _OLD else ""
+    return f" ({age_text(age)} old{outdated})"
+
+
 def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], bool]) -> None:
-    """Nothing later than the end of a turn happens in an idle session: that is when its state is
-    saved.
-    """
+    """Start a save of an idle session: nothing happens in it after the end of a turn."""
     try:
         saved = os.stat(shared_path(cwd, NOTE)).st_mtime_ns
     except OSError:  # no initiative is known

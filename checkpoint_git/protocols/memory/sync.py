@@ -1,8 +1,10 @@
-"""`checkpoint memory sync`: the checkpoint and WORKFLOW-STATUS.yaml brought together; the document
-wins.
+"""`checkpoint memory sync`: synchronize the checkpoint and WORKFLOW-STATUS.yaml.
+
+If they differ, the document wins.
 """
 
 import argparse
+import codecs
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -45,7 +47,9 @@ _SEPARATORS = {
 
 
 class GraphDifference(NamedTuple):
-    """ours, theirs: checkpoint's and document's value, "" for none. place: in the document, as a
+    """A field that checkpoint and document do not agree about.
+
+    ours, theirs: checkpoint's and document's value, "" for none. place: in the document, as a
     person writes it. differs: both are set, and the one that goes is not just what both had.
     winner: whose value both will have.
     """
@@ -58,13 +62,19 @@ class GraphDifference(NamedTuple):
     winner: Literal["document", "checkpoint"]
 
     def __str__(self) -> str:
-        shown = (escape_controls(shorten(text, 80)) for text in (self.ours, self.theirs))
-        ours, theirs = (f'"{text}"' if text else "nothing" for text in shown)
+        ours = _quote(self.ours)
+        theirs = _quote(self.theirs)
         return f"{self.field}: checkpoint {ours}, {self.place} {theirs}; the {self.winner} wins"
 
 
+def _quote(text: str) -> str:
+    if not text:
+        return "nothing"
+    return f'"{escape_controls(shorten(text, 80))}"'
+
+
 def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Bring checkpoint and document together, field by field."""
+    """Synchronize checkpoint and document, field by field."""
     path = _find_document(invocation.cwd, args.words[0] if args.words else "")
     data = _read_bytes(path)
     text, value = _parse(path, data)
@@ -76,36 +86,38 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         fields = _read_fields(entity)
         if _is_other(name, fields, document, args, invocation):
             fields = {}
+
         base_file = _find_base(invocation.cwd, name, path)
         base = _read_base(base_file) if fields else {}
         differences = compare(fields, document, base, to_document=args.to_document)
         for_document = plan_document(document, differences)
         for_checkpoint = plan_checkpoint(differences)
-        changed = yamledit.set_values(text, for_document) if for_document else text
+        changed = text
+        if for_document:
+            changed = yamledit.set_values(text, for_document)
         store.check_fields(for_checkpoint)
 
-        if not args.dry_run:
-            if for_checkpoint:
-                keep = graph.make_keep(invocation)
-                copy = keep(entity) if entity and _is_lossy(differences) else ""
-                now = invocation.now
-                is_new = not fields
-                written = _write_checkpoint(
-                    transport, home, for_checkpoint, now, keep, is_new=is_new
-                )
-                copy = written or copy
-            if for_document:
-                _write_document(path, data, changed)
-            if base_file:
-                graph.remember(invocation.cwd, store.load_entity(transport, name))
-                write_state(base_file, {**base, **agree(fields, document, differences)})
+        if for_checkpoint and not args.dry_run:
+            keep = graph.make_keep(invocation)
+            if entity and _is_lossy(differences):
+                copy = keep(entity)
+            now = invocation.now
+            is_new = not fields
+            written = _write_checkpoint(transport, home, for_checkpoint, now, keep, is_new=is_new)
+            copy = written or copy
+
+        if for_document and not args.dry_run:
+            _write_document(path, data, changed)
+        if base_file and not args.dry_run:
+            graph.remember(invocation.cwd, store.load_entity(transport, name))
+            write_state(base_file, {**base, **agree(fields, document, differences)})
 
     shown = relative_path(path, invocation.cwd)
     return _describe(args, shown, differences, graph.find_copy(copy, name))
 
 
 def _is_lossy(differences: Sequence[GraphDifference]) -> bool:
-    """Whether the document replaces something of the checkpoint."""
+    """Return whether the document replaces something of the checkpoint."""
     return any(found.differs and found.winner == "document" for found in differences)
 
 
@@ -117,20 +129,24 @@ def _describe(
         "dry_run": args.dry_run,
         "differences": [found._asdict() for found in differences],
     }
-    hint = (
-        "without --to-document the file wins"
-        if args.to_document
-        else "--to-document makes the checkpoint win"
-    )
-    texts = (str(found) for found in differences if found.differs)
-    conflicts = [Finding("memory/sync-differs", "warning", text, path, hint=hint) for text in texts]
-    lines: list[Block] = [Line(f"  {found}") for found in differences if not found.differs]
+    hint = "--to-document makes the checkpoint win"
+    if args.to_document:
+        hint = "without --to-document the file wins"
+
+    findings = []
+    lines: list[Block] = []
+    for found in differences:
+        if found.differs:
+            findings.append(Finding("memory/sync-differs", "warning", str(found), path, hint=hint))
+        else:
+            lines.append(Line(f"  {found}"))
+
     if not differences:
         lines = [Line("checkpoint and document are the same", "good")]
     elif args.dry_run:
         lines.append(Line("nothing was changed: this was a dry run", "dim"))
 
-    return Outcome(data, lines, [*conflicts, *copies], 0)
+    return Outcome(data, lines, [*findings, *copies], 0)
 
 
 def _is_other(
@@ -140,19 +156,20 @@ def _is_other(
     args: argparse.Namespace,
     invocation: Invocation,
 ) -> bool:
-    """Return whether the document has another initiative, and may replace the checkpoint. Raises
-    CheckpointError.
+    """Return whether the document has another initiative, and may replace the checkpoint.
+
+    Raises CheckpointError if it may not.
     """
-    before, after = fields.get("initiative", ""), _read_text(document, "initiative")
+    before = fields.get("initiative", "")
+    after = _read_text(document, "initiative")
     if not (before and after) or before == after:
         return False
     error = store.OtherInitiativeError(name, before, after)
     if args.to_document or args.dry_run:
         rename = ("checkpoint", "memory", "update", "--yes", f"initiative={after}")
         hint = advise("name that one's file; if it was renamed", *rename)
-        raise CheckpointError(
-            f'{error.message}, and the file is about "{escape_controls(shorten(after, 80))}"', hint
-        )
+        message = f"{error.message}, and the file is about {_quote(after)}"
+        raise CheckpointError(message, hint)
 
     if not graph.is_confirmed(error.question, invocation, yes=args.yes):
         raise error
@@ -160,26 +177,27 @@ def _is_other(
 
 
 def check_shape(document: Any, path: str) -> dict[str, Any]:
+    """Return the document's mapping. Raises CheckpointError for a file of another kind.
+
+    document: the value of the file, None if that is blank. path: escaped, for the message.
+    """
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise CheckpointError(
-            f"{path}: it is not a mapping", "its top level has active, sessions and resume"
-        )
+        hint = "its top level has active, sessions and resume"
+        raise CheckpointError(f"{path}: it is not a mapping", hint)
 
-    if "active" not in document and (
-        found := ", ".join(key for key in _OTHER_SHAPE if key in document)
-    ):
-        message = f"{path}: a status file of another kind: it has {found}, and no active"
+    others = ", ".join(key for key in _OTHER_SHAPE if key in document)
+    if others and "active" not in document:
+        message = f"{path}: a status file of another kind: it has {others}, and no active"
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
 
     for field in FIELDS:
         try:
             _read_text(document, field)
         except TypeError:
-            raise CheckpointError(
-                f"{path}: {_place(field)} has an unknown form", "write a text, or several"
-            ) from None
+            message = f"{path}: {_place(field)} has an unknown form"
+            raise CheckpointError(message, "write a text, or several") from None
 
     return document
 
@@ -218,7 +236,8 @@ def _compare_field(
 ) -> GraphDifference | None:
     """Return how a field differs, None if nothing has to be done about it.
 
-    ours: of the checkpoint. theirs: of the document. before: of both after the last sync, if known.
+    ours: of the checkpoint. theirs: of the document. before: of both after the last sync, None if
+    that is unknown.
     """
     is_ours_old = before is not None and _is_same(field, ours, before)
     is_theirs_old = before is not None and _is_same(field, theirs, before)
@@ -244,40 +263,52 @@ def _is_same(field: str, text: str, other: str) -> bool:
 def agree(
     fields: Mapping[str, str], document: Mapping[str, Any], differences: Sequence[GraphDifference]
 ) -> dict[str, str]:
-    won = {
-        found.field: found.ours if found.winner == "checkpoint" else found.theirs
-        for found in differences
-    }
-    texts = {
-        field: (fields.get(field, "").strip(), _read_text(document, field)) for field in FIELDS
-    }
-    same = {
-        field: one
-        for field, (one, two) in texts.items()
-        if _normal(field, one) == _normal(field, two)
-    }
-    return won | {field: text for field, text in same.items() if text}
+    """Return the fields that both sides have after the sync: the next one's base."""
+    agreed = {}
+    for found in differences:
+        agreed[found.field] = found.ours if found.winner == "checkpoint" else found.theirs
+
+    for field in FIELDS:
+        text = fields.get(field, "").strip()
+        if text and _is_same(field, text, _read_text(document, field)):
+            agreed[field] = text
+
+    return agreed
 
 
 def _normal(field: str, text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")] if field == "context_files" else [text]
+    if field != "context_files":
+        return [text]
+    return [part.strip() for part in text.split(",")]
 
 
 def _place(field: str) -> str:
-    return "sessions[-1].completed" if field == "last_action" else ".".join(map(str, FIELDS[field]))
+    if field == "last_action":
+        return "sessions[-1].completed"
+    return ".".join(str(step) for step in FIELDS[field])
 
 
 def _read_text(document: Mapping[str, Any], field: str) -> str:
-    """Raises TypeError for an unknown form."""
+    """Return the text of a field, "" for none. Raises TypeError for an unknown form."""
     value = _find(document, field)
-    items = value if isinstance(value, list) else [] if value is None else [value]
-    if not all(isinstance(item, str | int | float) for item in items):
-        raise TypeError
-    texts = [str(item).lower() if isinstance(item, bool) else str(item) for item in items]
+    if value is None:
+        return ""
+
+    items = value if isinstance(value, list) else [value]
+    texts = []
+    for item in items:
+        if isinstance(item, bool):
+            texts.append(str(item).lower())
+        elif isinstance(item, str | int | float):
+            texts.append(str(item))
+        else:
+            raise TypeError
+
     return _SEPARATORS.get(field, ", ").join(texts).strip()
 
 
 def _find(document: Mapping[str, Any], field: str) -> Any:
+    """Return the value of a field, None if there is none. Raises TypeError for another shape."""
     value: Any = document
     for step in FIELDS[field]:
         if value is None or (isinstance(step, int) and value == []):
@@ -294,7 +325,7 @@ def _find(document: Mapping[str, Any], field: str) -> Any:
 def plan_document(
     document: Mapping[str, Any], differences: list[GraphDifference]
 ) -> dict[Path, str | list[str]]:
-    """The values that the document gets, by their paths. A list stays a list."""
+    """Return the values that the document gets, by their paths. A list stays a list."""
     changes: dict[Path, str | list[str]] = {}
     for found in differences:
         if found.winner != "checkpoint" or not found.ours:
@@ -322,38 +353,31 @@ def _read_fields(entity: Entity | None) -> dict[str, str]:
     reading = read_entity(entity)
     if reading.state in ("corrupted", "foreign"):
         found = rules.check(entity, 0)[0]
-        raise CheckpointError(f"the checkpoint cannot be synchronised: {found.message}", found.hint)
+        message = f"the checkpoint cannot be synchronised: {found.message}"
+        raise CheckpointError(message, found.hint)
     return reading.fields
 
 
 def _write_checkpoint(
     transport: Transport, home: Home, fields: dict[str, str], now: int, keep: Keep, *, is_new: bool
 ) -> str:
-    """The folder of the backup of what was there, "" without."""
+    """Write the document's fields; return the folder of the backup of what was there, or ""."""
     if not is_new:
         return store.update_checkpoint(transport, home, fields, now, keep).copy
     if not fields.get("initiative"):
         message = "no checkpoint exists, and the document names no initiative to begin one with"
-        raise CheckpointError(
-            message,
-            advise(
-                "set active.initiative, or",
-                "checkpoint",
-                "memory",
-                "save",
-                "--initiative",
-                Blank("name", "NAME"),
-            ),
-        )
+        words = ("checkpoint", "memory", "save", "--initiative", Blank("name", "NAME"))
+        raise CheckpointError(message, advise("set active.initiative, or", *words))
 
-    return store.save_checkpoint(
-        transport, home, lambda: TriggerRequest("manual", fields), now, keep, replace=True
-    ).copy
+    request = TriggerRequest("manual", fields)
+    saved = store.save_checkpoint(transport, home, lambda: request, now, keep, replace=True)
+    return saved.copy
 
 
 def _find_base(cwd: str, name: str, path: str) -> str:
-    """Return the file that says what both had after the last sync; "" outside git, where none is
-    kept.
+    """Return the file that says what both had after the last sync.
+
+    "" outside git, where none is kept.
     """
     repository = find_repository(cwd)
     if not repository:
@@ -371,25 +395,25 @@ def _read_base(file: str) -> dict[str, str]:
 
 
 def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
-    """What the document near by, if there is one that can be read, would replace in the
-    checkpoint.
-    """
+    """Return what a document near by would replace in the checkpoint, [] if none can be read."""
     with suppress(CheckpointError):
         path = _find_document(cwd, "")
-        document = check_shape(_parse(path, _read_bytes(path))[1], path)
-        found = compare(
-            fields, document, _read_base(_find_base(cwd, name, path)), to_document=False
-        )
-        shown, hint = (
-            relative_path(path, cwd),
-            advise("to take over the file's values", "checkpoint", "memory", "sync"),
-        )
-        newer = [one for one in found if one.winner == "document" and one.ours]
-        # of another one nothing is mixed in
-        newer = [one for one in newer if one.field == "initiative"] or newer
-        return [
-            Finding("memory/sync-differs", "warning", str(one), shown, hint=hint) for one in newer
-        ]
+        _, value = _parse(path, _read_bytes(path))
+        document = check_shape(value, path)
+        base = _read_base(_find_base(cwd, name, path))
+        found = compare(fields, document, base, to_document=False)
+        newer = [difference for difference in found if difference.winner == "document"]
+        newer = [difference for difference in newer if difference.ours]
+        # nothing of another initiative is mixed in
+        initiatives = [difference for difference in newer if difference.field == "initiative"]
+
+        shown = relative_path(path, cwd)
+        hint = advise("to take over the file's values", "checkpoint", "memory", "sync")
+        findings = []
+        for difference in initiatives or newer:
+            message = str(difference)
+            findings.append(Finding("memory/sync-differs", "warning", message, shown, hint=hint))
+        return findings
 
     return []
 
@@ -397,49 +421,55 @@ def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
 def _find_document(cwd: str, named: str) -> str:
     if named:
         return os.path.join(cwd, named)
+    start = os.path.abspath(cwd)
     repository = find_repository(cwd)
-    for folder in folders_upward(
-        os.path.abspath(cwd), repository[0] if repository else os.path.abspath(cwd)
-    ):
-        if os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
+    top = repository[0] if repository else start
+    for folder in folders_upward(start, top):
+        path = os.path.join(folder, STATUS_FILE)
+        if os.path.isfile(path):
             return path
 
     message = f"no {STATUS_FILE} found in {escape_controls(cwd)} or above it"
-    raise CheckpointError(
-        message, advise("name the file", "checkpoint", "memory", "sync", Blank("path", "PATH"))
-    )
+    words = ("checkpoint", "memory", "sync", Blank("path", "PATH"))
+    raise CheckpointError(message, advise("name the file", *words))
 
 
 def _read_bytes(path: str) -> bytes:
-    content = read_content(
-        path, (find_repository(os.path.dirname(path)) or [os.path.dirname(path)])[0]
-    )
+    folder = os.path.dirname(path)
+    repository = find_repository(folder)
+    content = read_content(path, repository[0] if repository else folder)
     if isinstance(content, OSError):
         message = f"{escape_controls(path)} could not be read: {content.strerror}"
-        raise CheckpointError(
-            message,
-            advise("name the status file", "checkpoint", "memory", "sync", Blank("path", "PATH")),
-        )
+        words = ("checkpoint", "memory", "sync", Blank("path", "PATH"))
+        raise CheckpointError(message, advise("name the status file", *words))
     return content
 
 
 def _parse(path: str, data: bytes) -> tuple[str, Any]:
-    """(the text, its lines ending in a newline alone; its value). Raises CheckpointError."""
+    """Return the text, its lines ending in a newline alone, and its value, None if it is blank.
+
+    Raises CheckpointError.
+    """
+    shown = escape_controls(path)
     unix = data.replace(b"\r\n", b"")
     if b"\r" in unix or (b"\n" in unix and b"\r\n" in data):
-        message = f"{escape_controls(path)} mixes line ends, so it cannot be changed without changing all of them"
+        message = f"{shown} mixes line ends, so it cannot be changed without changing all of them"
         raise CheckpointError(message, "give it one kind of line ends")
     try:
         text = yamltext.decode(data)
-        return text, None if yamledit.is_blank(text) else yamltext.load(text)
+        if yamledit.is_blank(text):
+            return text, None
+        return text, yamltext.load(text)
     except yamltext.YamlTextError as error:
-        message = f"{escape_controls(path)}:{error.line}: {escape_controls(error.message)}"
+        message = f"{shown}:{error.line}: {escape_controls(error.message)}"
         raise CheckpointError(message, "fix the file") from None
 
 
 def _write_document(path: str, before: bytes, text: str) -> None:
     # Keeps the line ends and the byte order mark that the file has
     data = text.encode()
-    data = data.replace(b"\n", b"\r\n") if b"\r\n" in before else data
-    data = b"\xef\xbb\xbf" + data if before.startswith(b"\xef\xbb\xbf") else data
+    if b"\r\n" in before:
+        data = data.replace(b"\n", b"\r\n")
+    if before.startswith(codecs.BOM_UTF8):
+        data = codecs.BOM_UTF8 + data
     atomic.replace_known(path, before, data)

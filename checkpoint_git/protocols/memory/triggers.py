@@ -1,6 +1,4 @@
-"""What a checkpoint holds, by the occasion that it is saved on. Pure: a table, and how a request
-becomes fields.
-"""
+"""Turn a request to save into fields, by the occasion: one table. Pure."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,9 +7,10 @@ from checkpoint_git.core.errors import CheckpointError
 
 
 class Trigger(NamedTuple):
-    """An occasion to save. needs: fields that must be there in the end. defaults: for fields that
-    were not given. fresh: needed fields that have to be given again, because an earlier
-    checkpoint's value would be wrong now.
+    """An occasion to save.
+
+    needs: fields that must be there in the end. defaults: for fields that were not given. fresh:
+    needed fields that have to be given again, because an earlier value would be wrong now.
     """
 
     needs: tuple[str, ...]
@@ -54,25 +53,25 @@ class TriggerRequest(NamedTuple):
 def plan_fields(
     request: TriggerRequest, before: Mapping[str, str], stamp: str
 ) -> dict[str, str | None]:
-    """None removes a field. before: what the checkpoint holds now. Raises CheckpointError."""
+    """Return the changes that a request makes; None removes a field. Raises CheckpointError.
+
+    before: what the checkpoint holds now.
+    """
     trigger = TRIGGERS[request.trigger]
     changes: dict[str, str | None] = dict(trigger.defaults)
-    if following := request.next_milestone or request.next_phase:
+    following = request.next_milestone or request.next_phase
+    if following:
         changes["next_action"] = f"Begin {following}"
+
+    doing = before.get("next_action") or before.get("last_action")
     if request.interrupted:
         changes["interrupted_action"] = request.interrupted
         changes["next_action"] = f"Take up again: {request.interrupted}"
-    elif request.trigger == "idle" and (
-        doing := before.get("next_action") or before.get("last_action")
-    ):
+    elif request.trigger == "idle" and doing:
         changes["interrupted_action"] = doing
 
     changes |= {**request.given, "timestamp": stamp}
-    missing = [
-        key
-        for key in trigger.needs
-        if not (changes.get(key) or (key not in trigger.fresh and before.get(key)))
-    ]
+    missing = _find_missing(trigger, changes, before)
     if missing:
         options = [_OPTIONS.get(key, f"--{key.replace('_', '-')}") for key in missing]
         message = f"a checkpoint on {request.trigger} needs {', '.join(missing)}"
@@ -83,3 +82,16 @@ def plan_fields(
             changes.setdefault(key, None)
 
     return changes
+
+
+def _find_missing(
+    trigger: Trigger, changes: Mapping[str, str | None], before: Mapping[str, str]
+) -> list[str]:
+    """Return the needed fields that neither the changes nor the checkpoint before has."""
+    missing = []
+    for key in trigger.needs:
+        is_kept = key not in trigger.fresh and bool(before.get(key))
+        if not changes.get(key) and not is_kept:
+            missing.append(key)
+
+    return missing

@@ -22,7 +22,7 @@ keep an initiative's state in the graph of a memory server, and resume it in ano
 
 examples:
   checkpoint memory setup
-  checkpoint memory save --initiative login-2026 --milestone M1 --phase design --next-action "Write the tests"
+  checkpoint memory save --initiative login-2026 --phase design --next-action "Write the tests"
   checkpoint memory load
 
 If no server answers, all verbs except doctor and setup warn and exit with 0 (with --strict: 2).
@@ -38,7 +38,7 @@ fields: milestone: --summary and --next-milestone or --next-action; session-end:
 --next-action.
 
 examples:
-  checkpoint memory save --initiative login-2026 --milestone M1 --phase design --next-action "Write the tests"
+  checkpoint memory save --initiative login-2026 --phase design --next-action "Write the tests"
   checkpoint memory save --on milestone --summary "All of M1 is done" --next-milestone M2
 """,
     "load": """\

@@ -1,4 +1,4 @@
-"""What a way to a graph offers; stdio.py is the one to a running server."""
+"""The interface of a way to a graph; stdio.py is the one to a running server."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -22,61 +22,58 @@ BROKEN_HINT = command(
 
 
 class UnavailableError(CheckpointError):
-    """No server answers; work goes on without a checkpoint."""
+    """Raised if no server answers; work goes on without a checkpoint."""
 
 
 class GraphError(CheckpointError):
-    """The server reports that a call failed, mostly because its graph cannot be read."""
+    """Raised if the server reports that a call failed, mostly because it cannot read its graph."""
 
 
 class Transport(Protocol):
-    """A graph: one call at a time, each done when it returns. Any may raise UnavailableError or
-    GraphError.
+    """A graph: one call at a time, each done when it returns.
+
+    Every call may raise UnavailableError or GraphError.
     """
 
     def read_graph(self) -> list[Entity]:
-        """All entities, without relations."""
+        """Return all entities, without relations."""
 
     def open_nodes(self, names: Sequence[str]) -> list[Entity]:
-        """The entities with these names, each with its relations."""
+        """Return the entities with these names, each with its relations."""
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        """The names of the entities that were created: one that exists is left as it is and not
-        among them.
-        """
+        """Create entities, and return their names; one that exists stays as it is, unnamed."""
 
     def change_observations(self, name: str, steps: Steps) -> None:
-        """Does one step after the other, so a kill leaves some of them. Raises GraphError for a
-        missing entity.
+        """Do one step after the other, so a kill leaves some of them.
+
+        Raises GraphError for a missing entity.
         """
 
     def delete_entities(self, names: Sequence[str]) -> None:
-        """Deletes entities with their relations; a missing one is not an error."""
+        """Delete entities with their relations; a missing one is not an error."""
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Keeps our own other processes from writing to this graph for the length of a `with`
-        block.
-        """
+        """Keep our own other processes from writing to this graph during a `with` block."""
 
 
 def read_entities(values: Iterable[Any], relations: Iterable[Any] = ()) -> list[Entity]:
-    """Entities from JSON as the server writes it, each with those of the relations that touch
-    it.
-    """
+    """Return entities from JSON as the server writes it, each with the relations that touch it."""
     edges = [edge for edge in relations if isinstance(edge, dict)]
-    found = []
-    for value in values:
-        value = value if isinstance(value, dict) else {}
-        name, texts = str(value.get("name", "")), value.get("observations")
-        observations = (
-            tuple(text for text in texts if isinstance(text, str))
-            if isinstance(texts, list)
-            else ()
-        )
-        touching = tuple(edge for edge in edges if name in (edge.get("from"), edge.get("to")))
-        found.append(Entity(name, str(value.get("entityType", "")), observations, touching))
+    return [_read_entity(value, edges) for value in values]
 
-    return found
+
+def _read_entity(value: Any, edges: Sequence[dict[str, Any]]) -> Entity:
+    if not isinstance(value, dict):
+        value = {}
+    name = str(value.get("name", ""))
+    texts = value.get("observations")
+    if not isinstance(texts, list):
+        texts = []
+
+    observations = tuple(text for text in texts if isinstance(text, str))
+    touching = tuple(edge for edge in edges if name in (edge.get("from"), edge.get("to")))
+    return Entity(name, str(value.get("entityType", "")), observations, touching)
 
 
 def entity_json(entity: Entity) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""A running memory server, spoken to over its standard streams: the one module that knows the
-SDK.
+"""Start a memory server and call its tools over its standard streams, with the MCP SDK.
+
+No other module knows the SDK.
 """
 
 import errno
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 _SHOWN = 300  # characters of a server's answer in a message
 _SHOWN_STDERR = 120  # and of the last line of its standard error
 _LATE = "it did not answer in time"
+_TIMEOUT = ("git", "config", "checkpoint.memoryTimeout", Blank("seconds", "SECONDS"))
 _LATE_HINT = join_hints(
-    advise("wait longer", "git", "config", "checkpoint.memoryTimeout", Blank("seconds", "SECONDS")),
+    advise("wait longer", *_TIMEOUT),
     advise("see also", "checkpoint", "memory", "doctor"),
 )
 _SERVER_HINT = join_hints(
@@ -40,13 +42,17 @@ Lock = Callable[[], AbstractContextManager[None]]
 
 
 class StdioTransport:
-    """call: runs one tool and returns its structured answer. server: the name and version that the
+    """A graph behind a running server (see transports.Transport).
+
+    call: runs one tool and returns its structured answer. server: the name and version that the
     server gave.
     """
 
     def __init__(self, call: Caller, server: str, tools: Sequence[str], lock: Lock) -> None:
-        self._call, self.exclusive = call, lock
-        self.server, self.tools = server, tuple(tools)
+        self._call = call
+        self.exclusive = lock
+        self.server = server
+        self.tools = tuple(tools)
 
     def read_graph(self) -> list[Entity]:
         return transports.read_entities(_list(self._call("read_graph", {}), "entities"))
@@ -56,34 +62,31 @@ class StdioTransport:
         return transports.read_entities(_list(answer, "entities"), _list(answer, "relations"))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        answer = self._call(
-            "create_entities", {"entities": [transports.entity_json(entity) for entity in entities]}
-        )
+        values = [transports.entity_json(entity) for entity in entities]
+        answer = self._call("create_entities", {"entities": values})
         return [entity.name for entity in transports.read_entities(_list(answer, "entities"))]
 
     def change_observations(self, name: str, steps: Steps) -> None:
         self._delete_observations(name, steps.leftovers)
         if steps.add:
-            self._call(
-                "add_observations",
-                {"observations": [{"entityName": name, "contents": list(steps.add)}]},
-            )
+            added = {"entityName": name, "contents": list(steps.add)}
+            self._call("add_observations", {"observations": [added]})
         self._delete_observations(name, steps.delete)
 
     def _delete_observations(self, name: str, contents: Sequence[str]) -> None:
         if contents:
-            self._call(
-                "delete_observations",
-                {"deletions": [{"entityName": name, "observations": list(contents)}]},
-            )
+            deleted = {"entityName": name, "observations": list(contents)}
+            self._call("delete_observations", {"deletions": [deleted]})
 
     def delete_entities(self, names: Sequence[str]) -> None:
         self._call("delete_entities", {"entityNames": list(names)})
 
 
 def _list(answer: Any, key: str) -> list[Any]:
-    found = answer.get(key) if isinstance(answer, dict) else None
-    return found if isinstance(found, list) else []
+    """Return a list in an answer, [] if there is none."""
+    if isinstance(answer, dict) and isinstance(answer.get(key), list):
+        return list(answer[key])
+    return []
 
 
 # The SDK is an extra and takes over a second to import, so it is imported inside functions only.
@@ -92,15 +95,19 @@ def _list(answer: Any, key: str) -> list[Any]:
 def open_server(
     words: Sequence[str], env: Mapping[str, str], cwd: str, lock: Lock, timeout: float
 ) -> Iterator[StdioTransport]:
-    """env: besides PATH, HOME and such. timeout: seconds, to start and for each call. Raises
-    UnavailableError.
+    """Run a server during a `with` block. Raises UnavailableError.
+
+    env: besides PATH, HOME and such. timeout: seconds, to start and for each call.
     """
     try:
+        # its absence has a message of its own
         from anyio.from_thread import start_blocking_portal
-        from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
+        from mcp.client.session import ClientSession  # noqa: F401
     except ImportError as error:
         missing = find_missing(error, ["memory"])
-        raise UnavailableError(f"{missing or error}", missing.hint if missing else "") from None
+        if missing is None:
+            raise UnavailableError(str(error), "") from None
+        raise UnavailableError(str(missing), missing.hint) from None
 
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
@@ -136,7 +143,8 @@ async def _open_session(
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     program = StdioServerParameters(command=words[0], args=list(words[1:]), env=dict(env), cwd=cwd)
-    async with stdio_client(program, stderr) as streams, ClientSession(*streams) as session:  # type: ignore[arg-type]  # a text file
+    errors: Any = stderr  # the SDK declares a TextIO, and takes any text file
+    async with stdio_client(program, errors) as streams, ClientSession(*streams) as session:
         with anyio.fail_after(timeout):
             found = await session.initialize()
             tools = await session.list_tools()
@@ -153,24 +161,27 @@ async def _call_tool(
         result = await session.call_tool(tool, arguments)
     texts = [str(getattr(part, "text", "")) for part in result.content]
     if result.is_error:
-        answer = _shown(" ".join(texts))
-        found = re.search(r"\b(E[A-Z]+): ", answer)  # as node names what a system call says
-        number = getattr(errno, found[1], 0) if found else 0
-        hint = (
-            write_error("", OSError(number, os.strerror(number))).hint
-            if number
-            else transports.BROKEN_HINT
-        )
-        raise GraphError(f"the server refused {tool}: {answer}", hint)
+        raise _refusal(tool, _shown(" ".join(texts)))
 
     if result.structured_content is not None:
         return result.structured_content
+    if not texts:
+        return {}
     try:
-        answer = json.loads(texts[0]) if texts else {}
+        answer = json.loads(texts[0])
     except ValueError:
         return {}
-
     return {"entities": answer} if isinstance(answer, list) else answer
+
+
+def _refusal(tool: str, answer: str) -> GraphError:
+    message = f"the server refused {tool}: {answer}"
+    found = re.search(r"\b(E[A-Z]+): ", answer)  # as node names what a system call says
+    if found:
+        number = getattr(errno, found[1], 0)
+        if number:
+            return GraphError(message, write_error("", OSError(number, os.strerror(number))).hint)
+    return GraphError(message, transports.BROKEN_HINT)
 
 
 @contextmanager
@@ -180,26 +191,43 @@ def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterato
     except (GraphError, UnavailableError):
         raise
     except Exception as error:
-        cause: BaseException = error
-        while isinstance(cause, BaseExceptionGroup):
-            cause = cause.exceptions[0]
-        text = (cause.strerror if isinstance(cause, OSError) else "") or str(cause)
-        reason = _LATE if isinstance(cause, TimeoutError) else _shown(text) or type(cause).__name__
-        stderr.flush()
-        stderr.seek(0, 2)
-        stderr.seek(max(0, stderr.tell() - 4096))
-        lines = [line for line in stderr.read().splitlines() if line.strip()]
-        # node's last is its version
-        printed = next((line for line in lines if "Error: " in line), "".join(lines[-1:]))
-        last = (
-            f"; it printed: {escape_controls(shorten(printed.strip(), _SHOWN_STDERR))}"
-            if printed
-            else ""
-        )
-        # the words after it may hold secrets
-        program = _shown(words[0]) + (" ..." if len(words) > 1 else "")
-        message = f"the memory server could not be {done} ({program}): {reason}{last}"
-        raise UnavailableError(message, _LATE_HINT if reason == _LATE else _SERVER_HINT) from None
+        program = _shown(words[0])
+        if len(words) > 1:  # they may hold secrets
+            program += " ..."
+        reason = _explain(error)
+        message = f"the memory server could not be {done} ({program}): {reason}"
+        printed = _read_printed(stderr)
+        if printed:
+            message += f"; it printed: {printed}"
+        hint = _LATE_HINT if reason == _LATE else _SERVER_HINT
+        raise UnavailableError(message, hint) from None
+
+
+def _explain(error: Exception) -> str:
+    """Return why a call failed, by the first exception of a group."""
+    cause: BaseException = error
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    if isinstance(cause, TimeoutError):
+        return _LATE
+
+    text = str(cause)
+    if isinstance(cause, OSError) and cause.strerror:
+        text = cause.strerror
+    return _shown(text) or type(cause).__name__
+
+
+def _read_printed(stderr: IO[str]) -> str:
+    """Return the line of a server's standard error that says most, "" if it printed nothing."""
+    stderr.flush()
+    stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, stderr.tell() - 4096))
+    lines = [line for line in stderr.read().splitlines() if line.strip()]
+    if not lines:
+        return ""
+    # node's last line is its version
+    line = next((line for line in lines if "Error: " in line), lines[-1])
+    return escape_controls(shorten(line.strip(), _SHOWN_STDERR))
 
 
 def _shown(text: str) -> str:
