@@ -85,7 +85,7 @@ class MergeComparison(NamedTuple):
     """The result beside what the merge rules make of the same versions.
 
     conflicts: the places that the rules leave to the user.
-    differences: the places where the result holds something else, if they leave none.
+    differences: the places where the result differs, if the rules leave none to the user.
     """
 
     clean: bool
@@ -117,7 +117,7 @@ class Judged(NamedTuple):
 
     @property
     def damage(self) -> list[EntryVersions]:
-        """The entries that were lost, duplicated or mixed up; a lost order is not one."""
+        """Return the entries that were lost, duplicated or mixed up; a lost order is not one."""
         return [
             entry
             for entry in self.entries
@@ -151,15 +151,15 @@ class MergeJudge:
 
     def _read(self, version: str, data: bytes | None) -> Node | None:
         try:
-            return None if data is None else parse(decode(data))
+            return _parse_file(data)
         except JsonTextError as error:
             self.unreadable.append((version, error.message))
             return None
 
     @cached_property
     def right(self) -> tuple[Node | None, Node | None]:
-        """What the rules make of the file, its conflicts decided for the first and for the
-        second.
+        """Return what the rules make of the file, with its conflicts decided for the first side
+        and with its conflicts decided for the second.
         """
         if self.merged is not None:
             for_first = parse(decide_all(self.merged, OURS).text)
@@ -176,7 +176,7 @@ class MergeJudge:
     def judge(self, result: bytes | None) -> Judged:
         """Return what the merge did, given the file's bytes in its result. Raises nothing."""
         try:
-            root = None if result is None else parse(decode(result))
+            root = _parse_file(result)
         except JsonTextError as error:
             unreadable = (*self.unreadable, ("result", error.message))
             return Judged((_blame_text(error),), 0, unreadable, None)
@@ -210,8 +210,18 @@ def judge_merge(
     return MergeJudge(base, first, second, schema, narrative).judge(result)
 
 
+def _parse_file(data: bytes | None) -> Node | None:
+    """Return the root of a file's document, None for no file. Raises JsonTextError."""
+    if data is None:
+        return None
+    return parse(decode(data))
+
+
 def _blame_text(error: JsonTextError) -> EntryVersions:
-    verdict: Verdict = "duplicated" if error.code == "json/duplicate-key" else "mixed-up"
+    verdict: Verdict = "mixed-up"
+    if error.code == "json/duplicate-key":
+        verdict = "duplicated"
+
     note = f"the result cannot be read: line {error.line}: {error.message}"
     nothing = PlaceVersions(None, None, None, None)
     return EntryVersions("", THE_FILE, verdict, "", note, None, None, None, None, nothing, None)
@@ -241,7 +251,7 @@ class _Place(NamedTuple):
 
 
 class _Walk:
-    """One walk through all versions of a document, place by place."""
+    """One walk through all versions of a document, place by place: it fills `entries`."""
 
     def __init__(self, schema: Schema, roots: PlaceVersions) -> None:
         self.strategies = Strategies(schema)
@@ -253,7 +263,7 @@ class _Walk:
 
     @cached_property
     def sentences(self) -> dict[str, list[str]]:
-        """Where the result has a sentence, which is given as canonical JSON."""
+        """Return the places of each sentence of the result, by the sentence as canonical JSON."""
         found: dict[str, list[str]] = {}
         if self.roots.result is not None:
             for text, where in list_sentences(self.roots.result):
@@ -264,18 +274,31 @@ class _Walk:
         if found.verdict == "agreed":
             self.agreed += 1
             return
-        base, first, second, result = (
-            None if node is None else canonical_text(node.value) for node in sides[:4]
+
+        base, first, second, result = (_show_node(node) for node in sides[:4])
+        entry = EntryVersions(
+            where=place.where,
+            name=place.name or THE_FILE,
+            verdict=found.verdict,
+            side=found.side,
+            note=found.note,
+            base=base,
+            first=first,
+            second=second,
+            result=result,
+            sides=sides,
+            item=place.item,
         )
-        name = place.name or THE_FILE
-        values = (base, first, second, result)
-        self.entries.append(EntryVersions(place.where, name, *found, *values, sides, place.item))
+        self.entries.append(entry)
 
     def judge_place(self, place: _Place, sides: PlaceVersions) -> None:
         if sides.is_unchanged:
             return
-        is_atomic = merge_rule(place.schema).get("strategy") == "atomic"
-        kind = None if is_atomic else _find_container(sides)
+        if merge_rule(place.schema).get("strategy") == "atomic":
+            self.note(place, sides, judge(sides))
+            return
+
+        kind = _find_container(sides)
         if kind is dict:
             self._judge_object(place, sides)
         elif kind is list:
@@ -313,7 +336,10 @@ class _Walk:
         contested = [key for key, sides in leaves.items() if sides.is_contested]
         winners = {key: compare(leaves[key]).side for key in contested if _is_choice(leaves[key])}
         is_blend = {*PARENTS} <= {*winners.values()} and not _is_group_by_rule(leaves)
-        whole = _find_whole_side(leaves) if contested else ""
+        whole: Side = ""
+        if contested:
+            whole = _find_whole_side(leaves)
+
         for key, sides in leaves.items():
             if sides.is_unchanged:
                 continue
@@ -323,24 +349,30 @@ class _Walk:
             self.note(self._member(place, key), sides, found)
 
     def _judge_leaf(self, rule: Schema, sides: PlaceVersions, whole: Side) -> Judgement:
-        found = judge_record(sides) if sides.is_contested else judge(sides)
+        """whole: the parent that the leaf's group was taken from as a whole, or ""."""
+        if sides.is_contested:
+            found = judge_record(sides)
+        else:
+            found = judge(sides)
+
+        is_narrative = "superseded" in rule
         plain = compare(sides)
         if plain.verdict not in ("lost", "decided"):
             return found
-        if "superseded" in rule and plain.verdict == "decided" and not self._keeps_other(rule):
+        if is_narrative and plain.verdict == "decided" and not self._keeps_other(rule):
             return plain
         if sides.is_by_rule:
             return found
 
         # a narrative may be decided either way, whatever the rules prefer
-        is_free = "superseded" in rule or not sides.is_settled
-        if whole and is_free:
-            note = "" if plain.verdict == "decided" else f"with the rest of {rule['name']}"
-            return Judgement("decided", whole, note)
-
-        if whole:
+        is_free = is_narrative or not sides.is_settled
+        if not whole:
+            return plain if is_free else found
+        if not is_free:
             return Judgement("lost", OTHER[whole], f"the older {rule['name']} was taken")
-        return plain if is_free else found
+        if plain.verdict == "decided":
+            return Judgement("decided", whole)
+        return Judgement("decided", whole, f"with the rest of {rule['name']}")
 
     def _keeps_other(self, rule: Schema) -> bool:
         # whether the list of narratives that a newer one replaced is as the rules make it
@@ -377,19 +409,24 @@ class _Walk:
             _name_item(holder.name, node.value, lists.names),
             Item(lists, identity),
         )
-        base, first, second = sides[:3]
-        if base is None and first is None and second is None:
+
+        if sides.base is None and sides.first is None and sides.second is None:
             self.note(place, sides, _judge_new(lists, identity, sides))
-        elif (
-            base is None and first is not None and second is not None and not is_same(first, second)
-        ):
+            return
+
+        if _is_added_twice(sides):
             found = judge_record(sides)
             note = found.note or "each parent added another record under this key"
             self.note(place, sides, found._replace(note=note))
-        elif not sides.is_by_rule and (foreign := find_foreign(lists, identity)):
-            self.note(place, sides, Judgement("mixed-up", "", foreign))
-        else:
-            self.judge_place(place, sides)
+            return
+
+        if not sides.is_by_rule:
+            foreign = find_foreign(lists, identity)
+            if foreign:
+                self.note(place, sides, Judgement("mixed-up", "", foreign))
+                return
+
+        self.judge_place(place, sides)
 
     def _look_for_lost(self, rule: Schema, start: int, lists: Lists) -> None:
         # items that are gone may be cut by a limit, written anew, or in another place
@@ -398,37 +435,40 @@ class _Walk:
         lost = sum(entry.verdict == "lost" for entry in found)
         if max(len(written), lost) > MOST_COMPARED:
             written = []
+
         oldest = _find_oldest(rule, lists)
         for number, entry in enumerate(found, start):
             if entry.result is not None:
                 continue
-            is_own = entry.item is not None and entry.item.lists is lists
-            if is_own and "limit" in rule and _is_cut(rule, entry, lists, oldest):
+            if _is_item_of(lists, entry) and "limit" in rule and _is_cut(rule, entry, oldest):
                 note = f"the list has {len(lists.result)}"
                 self.entries[number] = entry._replace(verdict="limited", note=note)
             elif entry.verdict == "lost":
                 self.entries[number] = self._follow(entry, written)
 
     def _look_for_finished(self, start: int, lists: Lists) -> None:
-        # Back is only what is known to be done: what was dropped somebody may have wanted back
+        # only an action that is known to be done came back: one that was dropped may be wanted
         for number, entry in enumerate(self.entries[start:], start):
-            is_own = entry.item is not None and entry.item.lists is lists
-            if is_own and entry.verdict == "resurrected" and self._is_done(entry.sides.result):
-                self.entries[number] = entry._replace(
-                    verdict="came-back", note="recently_done has it"
-                )
+            if not _is_item_of(lists, entry) or entry.verdict != "resurrected":
+                continue
+            if entry.sides.result is not None and self._is_done(entry.sides.result):
+                note = "recently_done has it"
+                self.entries[number] = entry._replace(verdict="came-back", note=note)
 
-    def _is_done(self, action: Node | None) -> bool:
-        done = members_of(self.roots.result).get("recently_done")
-        text = None if action is None else item_key(action.value, ("text",))
-        keys = [item_key(entry.value, ("text",)) for entry in items_of(done)]
+    def _is_done(self, action: Node) -> bool:
+        """Whether recently_done of the result has the action."""
+        done = items_of(members_of(self.roots.result).get("recently_done"))
+        keys = [item_key(entry.value, ("text",)) for entry in done]
         # as the JavaScript original records what is done
-        for entry in items_of(done):
-            action = members_of(entry).get("action")
-            keys += [] if action is None else [item_key(action.value, ("text",))]
-        return text in keys
+        for entry in done:
+            recorded = members_of(entry).get("action")
+            if recorded is not None:
+                keys.append(item_key(recorded.value, ("text",)))
+
+        return item_key(action.value, ("text",)) in keys
 
     def _follow(self, entry: EntryVersions, written: list[EntryVersions]) -> EntryVersions:
+        """Return a lost entry as what happened to its text: rewritten, moved, or lost."""
         text = entry.first or entry.second or "null"
         for other in written:
             if is_reworded(text, other.result or "null"):
@@ -450,28 +490,52 @@ class _Walk:
         return self._elsewhere[text, holder]
 
     def _judge_order(self, place: _Place, sides: PlaceVersions, lists: Lists) -> None:
-        """Note whether the result keeps an order that a parent gave to the items that all versions
-        have.
+        """Note it if the result lost the order that a parent gave to the items that all versions
+        have, or kept one of two.
         """
         common = _find_ordered(lists)
-        versions = (lists.base, lists.first, lists.second, lists.result)
-        base, first, second, result = (
-            [item for item in version if item in common] for version in versions
-        )
-        name = place._replace(name=f"{place.name} (order)")
+        base = [item for item in lists.base if item in common]
+        first = [item for item in lists.first if item in common]
+        second = [item for item in lists.second if item in common]
+        result = [item for item in lists.result if item in common]
 
-        is_moved = (first, second) != (base, base)
-        if result == base and is_moved and not sides.is_by_rule:
-            side: Side = "second" if first == base else "first" if second == base else "both"
-            self.note(name, sides, Judgement("lost", side, "the old order is kept"))
-        elif base not in (first, second) and first != second and result in (first, second):
-            self.note(name, sides, Judgement("decided", "first" if result == first else "second"))
+        movers = _find_movers(base, first, second)
+        found: Judgement | None = None
+        if result == base and movers and not sides.is_by_rule:
+            found = Judgement("lost", movers, "the old order is kept")
+        elif movers == "both" and first != second and result == first:
+            found = Judgement("decided", "first")
+        elif movers == "both" and first != second and result == second:
+            found = Judgement("decided", "second")
+
+        if found is not None:
+            self.note(place._replace(name=f"{place.name} (order)"), sides, found)
+
+
+def _find_movers(base: list[Identity], first: list[Identity], second: list[Identity]) -> Side:
+    """Return which parents changed the order; "" for neither."""
+    if first == base and second == base:
+        return ""
+    if first == base:
+        return "second"
+    if second == base:
+        return "first"
+    return "both"
+
+
+def _is_item_of(lists: Lists, entry: EntryVersions) -> bool:
+    return entry.item is not None and entry.item.lists is lists
+
+
+def _is_added_twice(sides: PlaceVersions) -> bool:
+    """Whether each parent added another record under the same key."""
+    if sides.base is not None or sides.first is None or sides.second is None:
+        return False
+    return not is_same(sides.first, sides.second)
 
 
 def _find_ordered(lists: Lists) -> set[Identity]:
-    """Return the items that every version has once. Of one that appears twice it is unknown which
-    moved.
-    """
+    """Return the items that every version has once; of two copies nobody knows which one moved."""
     versions = (lists.base, lists.first, lists.second, lists.result)
     repeated = {key for version in versions for key, count in version if count}
     in_all = set(lists.base).intersection(*versions)
@@ -483,27 +547,35 @@ def _find_names(rule: Schema, versions: list[list[Node]]) -> tuple[str, ...] | N
     does.
     """
     names = find_names(rule, versions)
-    if names is None and all(
-        type(item.value) not in CONTAINERS for items in versions for item in items
-    ):
-        return ()
-    return names
+    if names is not None:
+        return names
+    items = [item for version in versions for item in version]
+    if any(type(item.value) in CONTAINERS for item in items):
+        return None
+    return ()
 
 
 def _find_container(sides: PlaceVersions) -> type | None:
-    # dict or list where the place is looked into: every version that has it has that
+    """Return dict or list if every version that has the place has that, and the walk goes on
+    below it; None if the place is judged as a whole.
+    """
     base, first, second, result, *_ = sides
     parents = [node for node in (first, second) if node is not None]
     if result is None:
         return None
+
     if not parents:
-        return list if base is None and type(result.members) is list else None
+        is_new_list = base is None and type(result.members) is list
+        return list if is_new_list else None
     if len(parents) == 1 and (base is not None or is_same(result, parents[0])):
         return None
     if is_same(first, second) and is_same(first, result):
         return None
-    kinds = {type(node.members) for node in (*parents, result)}
-    return kinds.pop() if kinds in ({dict}, {list}) else None
+
+    for kind in (dict, list):
+        if all(type(node.members) is kind for node in (*parents, result)):
+            return kind
+    return None
 
 
 def _is_choice(sides: PlaceVersions) -> bool:
@@ -511,33 +583,33 @@ def _is_choice(sides: PlaceVersions) -> bool:
 
 
 def _is_group_by_rule(leaves: dict[str, PlaceVersions]) -> bool:
-    # as one: each leaf alone may be by the rules, and together they are a blend
-    return all(is_same(sides.result, sides.for_first) for sides in leaves.values()) or all(
-        is_same(sides.result, sides.for_second) for sides in leaves.values()
-    )
+    # looked at together: each leaf alone may be by the rules, and the group a blend
+    group = leaves.values()
+    if all(is_same(sides.result, sides.for_first) for sides in group):
+        return True
+    return all(is_same(sides.result, sides.for_second) for sides in group)
 
 
 def _find_whole_side(leaves: dict[str, PlaceVersions]) -> Literal["", "first", "second"]:
-    # the parent that a group comes from as a whole, but for what was written in the merge
-    for side in PARENTS:
-        if all(
-            is_same(sides.result, getattr(sides, side)) or compare(sides).verdict == "edited"
-            for sides in leaves.values()
-        ):
-            return side
+    """Return the parent that a group comes from as a whole, except for leaves that were written
+    in the merge; "" for neither.
+    """
+    taken = [sides for sides in leaves.values() if compare(sides).verdict != "edited"]
+    if all(is_same(sides.result, sides.first) for sides in taken):
+        return "first"
+    if all(is_same(sides.result, sides.second) for sides in taken):
+        return "second"
     return ""
 
 
 def _describe_blend(winners: dict[str, Side]) -> str:
-    first, second = (
-        ", ".join(key for key, winner in winners.items() if winner == side) for side in PARENTS
-    )
+    first = ", ".join(key for key, winner in winners.items() if winner == "first")
+    second = ", ".join(key for key, winner in winners.items() if winner == "second")
     return f"{first} from the first parent, {second} from the second"
 
 
 def _judge_whole_list(sides: PlaceVersions, versions: list[list[Node]]) -> Judgement:
-    # nothing distinguishes its records: it is one parent's, or at least nothing of either is
-    # missing
+    # nothing tells its records apart: it has to be one parent's list, or to lack nothing of either
     found = judge(sides)
     if found.verdict != "edited":
         return found
@@ -551,34 +623,47 @@ def _judge_new(lists: Lists, identity: Identity, sides: PlaceVersions) -> Judgem
     # an item that no version had before the merge
     if sides.is_by_rule:
         return judge(sides)
+
     key, count = identity
     if count:
         before = lists.copies.get(key) or "not"
         return Judgement("duplicated", "", f"{count + 1} times in the result, {before} in a parent")
+
     mixture = find_mixture(lists, lists.result[identity])
-    return Judgement("mixed-up", "", mixture) if mixture else Judgement("edited")
+    if mixture:
+        return Judgement("mixed-up", "", mixture)
+    return Judgement("edited")
 
 
 def _name_item(name: str, value: Any, names: tuple[str, ...]) -> str:
-    # the list, and what the item is known by
+    """Return the list's name and what the item is known by, such as `next_actions[Fix it]`."""
     if type(value) is dict and names and all(key in value for key in names):
-        known = " ".join(_show(value[key]) for key in names)
+        known = " ".join(_show_value(value[key]) for key in names)
     else:
-        known = _show(value)
+        known = _show_value(value)
     return f"{name}[{shorten(known, 60)}]"
 
 
-def _show(value: Any) -> str:
+def _show_value(value: Any) -> str:
     return value if type(value) is str else canonical_text(value)
+
+
+def _show_node(node: Node | None) -> str | None:
+    return None if node is None else canonical_text(node.value)
 
 
 def _is_written(entry: EntryVersions) -> bool:
     return entry.verdict == "edited" and entry.first is None and entry.second is None
 
 
+def _sorting_member(rule: Schema) -> str:
+    # such as "when" for a list sorted by "-when"; "" for none
+    return str(rule.get("sort", ""))[1:]
+
+
 def _find_oldest(rule: Schema, lists: Lists) -> tuple[int, str] | None:
     # the oldest instant that a full list still holds
-    name = str(rule.get("sort", ""))[1:]
+    name = _sorting_member(rule)
     if "limit" not in rule or not name:
         return None
     nodes = (members_of(item).get(name) for item in lists.result.values())
@@ -586,20 +671,19 @@ def _find_oldest(rule: Schema, lists: Lists) -> tuple[int, str] | None:
     return min((instant for instant in instants if instant is not None), default=None)
 
 
-def _is_cut(
-    rule: Schema, entry: EntryVersions, lists: Lists, oldest: tuple[int, str] | None
-) -> bool:
-    # the rules cut it too, or the list is full and the item is not newer than what it holds
-    if compare(entry.sides).verdict != "lost":
+def _is_cut(rule: Schema, entry: EntryVersions, oldest: tuple[int, str] | None) -> bool:
+    """Whether an item is gone because of the list's limit: the rules cut it too, or the list is
+    full and the item is not newer than the oldest one in it.
+    """
+    if compare(entry.sides).verdict != "lost" or entry.item is None:
         return False
     if entry.sides.is_by_rule:
         return True
-    if len(lists.result) < int(rule["limit"]):
+    if len(entry.item.lists.result) < int(rule["limit"]):
         return False
+
     value = scan_tokens(entry.first or entry.second or "null")
-    when = (
-        read_loose_instant(value.get(str(rule.get("sort", ""))[1:]))
-        if type(value) is dict
-        else None
-    )
-    return oldest is None or when is None or when <= oldest
+    if oldest is None or type(value) is not dict:
+        return True
+    instant = read_loose_instant(value.get(_sorting_member(rule)))
+    return instant is None or instant <= oldest
