@@ -1,16 +1,15 @@
-"""What happens to an unmerged checkpoint: as the user asked, else as they answer at a terminal.
-Nothing is written.
+"""Plan what happens to an unmerged checkpoint: what the options say, else what the user answers at
+a terminal. Nothing is written here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TextIO
+from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import AnyHint, Blank, advise, join_hints
 from checkpoint_git.core.jsonlines import parse_any
 from checkpoint_git.core.jsontext import JsonTextError, decode, split_pointer
-from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, join_some, say_value, shorten
 from checkpoint_git.merge.conflicts import (
@@ -19,7 +18,6 @@ from checkpoint_git.merge.conflicts import (
     Held,
     NextAnswer,
     decide_each,
-    find_closing,
     is_about,
 )
 from checkpoint_git.merge.file import Merged
@@ -28,6 +26,7 @@ from checkpoint_git.merge.result import BASE, OURS, THEIRS
 from checkpoint_git.protocols.mismatch import quote_where
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
+from checkpoint_git.tools.merges.asker import Asker, Take, is_completable, list_takes
 from checkpoint_git.tools.merges.judge import THE_FILE, judge_merge
 from checkpoint_git.tools.merges.unmerged import (
     NAMES,
@@ -38,34 +37,42 @@ from checkpoint_git.tools.merges.unmerged import (
 )
 from checkpoint_git.tools.merges.wording import Parents, say_entry
 
-Take = Literal["ours", "theirs", "newest", "base"]
 TAKES: tuple[Take, ...] = ("ours", "theirs", "newest", "base")
 _SIDES = {name: side for side, name in NAMES.items()}
-_WIDTH = 100  # characters of a line that is shown
-_MOST_LINES = 12  # of one side's value
+_WIDTH = 100  # characters of a value that is shown
 _MOST_REFUSED = 8  # places of a file that the user's schema refuses
 
 
 class ResolveRequest(NamedTuple):
-    paths: Sequence[str] = ()  # as typed, none for every unmerged checkpoint
+    """paths: as typed, none for every unmerged checkpoint. wheres: JSON Pointers, none for every
+    conflict. answer: what is next, or that nothing is: no side of a merge answers that.
+    """
+
+    paths: Sequence[str] = ()
     take: Take | None = None
-    wheres: Sequence[str] = ()  # JSON Pointers, none for all
+    wheres: Sequence[str] = ()
     dry_run: bool = False
-    answer: NextAnswer | None = None  # to what no side answers: what is next
+    answer: NextAnswer | None = None
 
     def covers(self, conflict: Conflict) -> bool:
         return not self.wheres or any(is_about(conflict, where) for where in self.wheres)
 
 
 class Resolved(NamedTuple):
+    """conflicts: all that the file had. sides: how those that are decided are, by `where`.
+    data: the file's new content, None to remove it. action: "stage" if that is clean and valid.
+    passed_over: the other side of a file that was decided as a whole.
+    kept_copy: the copy of that or of the edited file, relative to the work tree; "" for none.
+    """
+
     case: Case
-    conflicts: Sequence[Conflict] = ()  # all it had
-    sides: Mapping[str, Decision] = MappingProxyType({})  # of those decided, by `where`
+    conflicts: Sequence[Conflict] = ()
+    sides: Mapping[str, Decision] = MappingProxyType({})
     findings: Sequence[Finding] = ()
-    data: bytes | None = None  # what it becomes, None to remove it
-    action: Literal["leave", "write", "stage"] = "leave"  # "stage" where it is clean and valid
-    passed_over: bytes | None = None  # the other side of a file that was decided as a whole
-    kept_copy: str = ""  # where that or an edited file was put, relative to the work tree
+    data: bytes | None = None
+    action: Literal["leave", "write", "stage"] = "leave"
+    passed_over: bytes | None = None
+    kept_copy: str = ""
 
     @property
     def is_staged(self) -> bool:
@@ -76,170 +83,43 @@ class Resolved(NamedTuple):
         return self.is_staged and self.data is None
 
 
-class Asker:
-    """The user at a terminal, asked about one conflict at a time; what is shown is untrusted text,
-    so it is escaped. preface: what has to be known before the first question; it is said with that,
-    once. has_quit: the user has had enough, and every further answer is "leave it".
-    """
-
-    def __init__(self, stdin: TextIO, stderr: TextIO) -> None:
-        self.stdin = stdin
-        self.stderr = stderr
-        self.preface = ""
-        self.has_quit = False
-
-    def ask_side(self, case: Case, conflict: Conflict) -> int | None:
-        if self.has_quit:
-            return None
-        self._say(
-            "", f"{case.path}: {', '.join(conflict.places) if conflict.where else 'the whole file'}"
-        )
-        if case.merged is None:
-            self._say(f"  {describe_sides(case)}")
-        else:
-            for side in (BASE, OURS, THEIRS):
-                first, *rest = _show_value(conflict.sides[side])
-                self._say(f"  {NAMES[side]:6}  {first}", *(f"          {line}" for line in rest))
-
-        takes = _list_takes(case, conflict)
-        sides = {take[0]: side for take, side in takes.items()}
-        offers = [
-            f"[{take[0]}]{take[1:]}{f' ({NAMES[side]})' if take == 'newest' else ''}"
-            for take, side in takes.items()
-        ]
-        return sides.get(self._ask(" ".join(offers), [*sides, "e", "q"]))
-
-    def ask_next(self, case: Case, conflict: Conflict) -> NextAnswer | None:
-        """Return what the user says is next; None to leave it open."""
-        if self.has_quit:
-            return None
-        can_complete = _can_complete(case, conflict)
-        self._say("", f"{case.path}: {conflict.where}: nothing is left to do, so what is next?")
-        offers = "a text, or [c]omplete" if can_complete else "a text, or"
-        while True:
-            answer = self._read_line(offers)
-            if answer in ("e", "q"):
-                return None
-            if answer == "c" and can_complete:
-                return NextAnswer(None)
-            if len(answer) > 1:
-                return NextAnswer(answer)
-            self._say("please answer with a text of more than one letter, or one of the letters")
-
-    def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
-        """An edited file: "s"tage, "m"erge anew, "e" or "q" to leave it. state: the end of a
-        sentence about it.
-        """
-        if self.has_quit:
-            return "q"
-        self._say("", f"{case.path}: edited since the merge, {state}.")
-        offers, keys = "[m]erge again, keeping a copy", ["m", "e", "q"]
-        return (
-            self._ask(f"[s]tage it as it is {offers}", ["s", *keys])
-            if can_stage
-            else self._ask(offers, keys)
-        )
-
-    def _ask(self, offers: str, keys: Sequence[str]) -> str:
-        # the first letter of an answer that is one of the keys; "q" at the end of the input
-        while True:
-            key = self._read_line(offers).lower()[:1]
-            if key == "q":
-                self.has_quit = True
-            if key in keys:
-                return key
-            self._say(f"please answer with one of: {', '.join(keys)}")
-
-    def _read_line(self, offers: str) -> str:
-        """Return what the user typed; "q" at the end of the input."""
-        self.stderr.write(f"{offers} [e]dit later [q]uit? ")
-        self.stderr.flush()
-        line = self.stdin.readline()
-        if not line:
-            self._say("")
-        answer = line.strip() if line else "q"
-        if answer.lower() == "q":
-            self.has_quit = True
-        return answer
-
-    def _say(self, *lines: str) -> None:
-        preface, self.preface = self.preface, ""
-        for line in (preface, *lines) if preface else lines:
-            self.stderr.write(f"{escape_controls(line)}\n")
-
-
-def _can_complete(case: Case, conflict: Conflict) -> bool:
-    return case.merged is not None and bool(find_closing(case.merged, conflict.where))
-
-
-def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
-    """What decides it, and for which side."""
-    takes: dict[Take, int] = {"ours": OURS, "theirs": THEIRS}
-    newest = find_newest(case)
-    if newest is not None:
-        takes["newest"] = newest
-    if case.unmerged.sides[BASE] is not None and conflict.sides[BASE] is not None:
-        takes["base"] = BASE
-    return takes
-
-
-def _say_choices(case: Case, conflict: Conflict, now: int) -> AnyHint:
+def _advise_choices(case: Case, conflict: Conflict, now: int) -> AnyHint:
+    """Return the command that decides a conflict, and what can be chosen."""
+    resolve = ("checkpoint", "resolve", case.typed)
     if conflict.question:
-        resolve = ("checkpoint", "resolve", case.typed)
         hint = advise("add what is next", *resolve, "--next", Blank("the next action"))
-        if _can_complete(case, conflict):
+        if is_completable(case, conflict):
             hint = join_hints(hint, advise("or that nothing is", *resolve, "--complete"))
         return hint
 
-    *first, last = _list_takes(case, conflict)
-    where = ("--where", conflict.where) if conflict.where else ()
-    argv = ("checkpoint", "resolve", case.typed, *where, "--take")
+    take: tuple[str, ...] = (*resolve, "--take")
+    if conflict.where:
+        take = (*resolve, "--where", conflict.where, "--take")
+    *first, last = list_takes(case, conflict)
     choices = f"take {', '.join(first)} or {last}"
-    if case.merged is not None:
-        return advise(choices, *argv, "ours")
-    # as a whole: what removes it or cannot be read is not what is proposed
     ours, _, theirs = case.unmerged.sides
-    good = [
-        name
-        for name, side in (("ours", ours), ("theirs", theirs))
-        if side and _is_valid(case, now, side.data)
-    ]
-    if ours and theirs:
-        edit = advise("merge both by hand, then", "git", "add", "--", case.typed)
-        if not good:
-            return edit
-        return join_hints(
-            edit, advise(f"or take {good[0]}, a copy of the other is kept", *argv, good[0])
-        )
+    if case.merged is not None:
+        return advise(choices, *take, "ours")
+    if not ours:
+        return advise(choices, *take, "theirs")
+    if not theirs:
+        return advise(choices, *take, "ours")
 
-    return advise(choices, *argv, "ours" if ours else "theirs")
-
-
-def _show_value(held: Held | None) -> list[str]:
-    if held is None:
-        return ["(nothing)"]
-    if not isinstance(held.value, dict | list) or not held.value:
-        return [shorten(canonical_text(held.value), _WIDTH)]
-    lines = [shorten(line, _WIDTH) for line in list_leaves(held.value)]
-    more = len(lines) - _MOST_LINES
-    return [*lines[:_MOST_LINES], f"... and {more} more"] if more > 0 else lines
+    # decided as a whole: a side that cannot be read is not proposed
+    edit = advise("merge both by hand, then", "git", "add", "--", case.typed)
+    for name, side in (("ours", ours), ("theirs", theirs)):
+        if _is_valid(case, now, side.data):
+            other = f"or take {name}, a copy of the other is kept"
+            return join_hints(edit, advise(other, *take, name))
+    return edit
 
 
 def plan_file(case: Case, request: ResolveRequest, now: int, asker: Asker | None) -> Resolved:
-    """asker: who is asked about what the request does not decide."""
+    """Return what happens to a file. asker: asks what the request does not decide; None: nobody
+    is asked.
+    """
     if case.blocked:
-        code, todo = (
-            ("not-valid", "edit the file")
-            if case.reason
-            else ("not-a-file", "keep the version you want")
-        )
-        return _leave(
-            case,
-            (),
-            f"resolve/{code}",
-            case.blocked,
-            advise(f"{todo}, then", "git", "add", "--", case.typed),
-        )
+        return _leave_blocked(case)
 
     conflicts = list_conflicts(case)
     if case.edited and not (request.take or request.answer):
@@ -251,17 +131,25 @@ def plan_file(case: Case, request: ResolveRequest, now: int, asker: Asker | None
     trouble = _find_trouble(case, request) if asked else None
     if trouble is not None:
         code, message = trouble
-        return _leave(case, conflicts, code, message, _say_choices(case, asked[0], now))
+        return _leave(case, conflicts, code, message, _advise_choices(case, asked[0], now))
 
-    # all was decided, and not into what can be staged: who decides now decides anew
-    is_stuck = all(conflict.where in case.chosen for conflict in conflicts) and not _is_valid(
-        case, now
-    )
-    decides = bool(request.take or asker)
-    choose = _make_chooser(case, request, asker, is_stuck and decides)
+    # if the decisions in the file gave nothing that can be staged, all of them are made again
+    all_chosen = all(conflict.where in case.chosen for conflict in conflicts)
+    starts_over = bool(request.take or asker) and all_chosen and not _is_valid(case, now)
+    chosen = {} if starts_over else case.chosen
+    choose = _make_chooser(case, request, asker, chosen)
     if case.merged is not None:
         return _decide_places(case, case.merged, choose, now)
     return _decide_whole(case, conflicts, choose, now)
+
+
+def _leave_blocked(case: Case) -> Resolved:
+    code = "resolve/not-a-file"
+    advice = "keep the version you want, then"
+    if case.reason:
+        code = "resolve/not-valid"
+        advice = "edit the file, then"
+    return _leave(case, (), code, case.blocked, advise(advice, "git", "add", "--", case.typed))
 
 
 def _plan_edited(
@@ -269,30 +157,34 @@ def _plan_edited(
 ) -> Resolved | None:
     """Return what happens to a file that was edited since the merge; None to merge it again."""
     is_valid = _is_valid(case, now)
-    state = f"and is {_say_valid(case)} now" if is_valid else f"and is not {_say_valid(case)} yet"
+    state = f"and is not {_name_valid(case)} yet"
+    advice = "edit it until it is, then stage it"
+    if is_valid:
+        state = f"and is {_name_valid(case)} now"
+        advice = "stage it"
     state += _describe_damage(case)
-    answer = asker.ask_edited(case, state, is_valid) if asker else ""
-    if answer == "s":
-        return Resolved(case, data=case.stored, action="stage")
-    if answer == "m":
-        return None
+
+    if asker is not None:
+        answer = asker.ask_edited(case, state, is_valid)
+        if answer == "s":
+            return Resolved(case, data=case.stored, action="stage")
+        if answer == "m":
+            return None
+
     message = f"the file was edited since the merge, {state}"
-    what = "stage it" if is_valid else "edit it until it is, then stage it"
     again = "or merge it again, which keeps a copy"
     hint = join_hints(
-        advise(what, "git", "add", "--", case.typed),
+        advise(advice, "git", "add", "--", case.typed),
         advise(again, "checkpoint", "resolve", case.typed, "--take", "ours"),
     )
     return _leave(case, conflicts, "resolve/edited", message, hint)
 
 
 def _find_trouble(case: Case, request: ResolveRequest) -> tuple[str, str] | None:
-    """Return the code and the message where the side that was asked for is not known."""
+    """Return a code and a message if the side that was asked for is unknown; None if it is known."""
     if request.take == "newest" and find_newest(case) is None:
-        return (
-            "resolve/no-newest",
-            "neither side is newer: updated_at is equal, or missing on one side",
-        )
+        message = "neither side is newer: updated_at is equal, or missing on one side"
+        return "resolve/no-newest", message
     if request.take == "base" and case.unmerged.sides[BASE] is None:
         return "resolve/no-base", "both sides added the file: they have no common version"
     return None
@@ -305,11 +197,13 @@ def _decide_places(
     resolved = Resolved(case, decided.conflicts, decided.sides, data=decided.merged.data)
     if not decided.remaining:
         return _check(resolved, now)
+
     findings = [_find_undecided(case, conflict, now) for conflict in decided.remaining]
-    # git's own text merge becomes ours, of which only true conflicts are left
-    return resolved._replace(
-        findings=findings, action="leave" if decided.merged.data == case.stored else "write"
-    )
+    resolved = resolved._replace(findings=findings)
+    if decided.merged.data == case.stored:
+        return resolved
+    # replaces git's text merge, so that only true conflicts remain in the file
+    return resolved._replace(action="write")
 
 
 def _decide_whole(
@@ -325,22 +219,29 @@ def _decide_whole(
     version = case.unmerged.sides[side]
     if version is None:
         return Resolved(case, conflicts, {"": side}, action="stage")
-    other = None if side == BASE else case.unmerged.sides[THEIRS if side == OURS else OURS]
-    passed_over = (other.data or None) if other else None
-    return _check(
-        Resolved(case, conflicts, {"": side}, data=version.data, passed_over=passed_over), now
-    )
+
+    other = None
+    if side == OURS:
+        other = case.unmerged.sides[THEIRS]
+    elif side == THEIRS:
+        other = case.unmerged.sides[OURS]
+    resolved = Resolved(case, conflicts, {"": side}, data=version.data)
+    if other and other.data:
+        resolved = resolved._replace(passed_over=other.data)
+    return _check(resolved, now)
 
 
 def _describe_damage(case: Case) -> str:
     """Return what an edited file lacks of its merge, as the end of a sentence; "" for nothing."""
     if case.merged is None or case.stored is None:
         return ""
-    ours, base, theirs = (version.data if version else None for version in case.unmerged.sides)
-    schema = case.merged.context.strategies.root
-    damage = judge_merge(
-        base, ours, theirs, case.stored, schema, case.merged.context.narrative
-    ).damage
+
+    ours, base, theirs = (_read_side(case, side) for side in (OURS, BASE, THEIRS))
+    context = case.merged.context
+    judged = judge_merge(
+        base, ours, theirs, case.stored, context.strategies.root, context.narrative
+    )
+    damage = judged.damage
     if not damage or damage[0].name == THE_FILE:
         return ""
     parents = Parents(1, 2, ("ours", "theirs"))
@@ -348,42 +249,41 @@ def _describe_damage(case: Case) -> str:
 
 
 def _is_valid(case: Case, now: int, data: bytes | None = None) -> bool:
-    """data: default: the file as it is."""
-    return not _find_errors(case, (case.stored if data is None else data) or b"", now)
+    """Whether a version of the file has no errors. data: default: the file as it is."""
+    if data is None:
+        data = case.stored or b""
+    return not _find_errors(case, data, now)
 
 
-def _say_valid(case: Case) -> str:
-    """Return what a good file is, as the end of "it is ..."."""
+def _name_valid(case: Case) -> str:
+    """Return the name of a file without errors, as the end of "it is ..."."""
     if is_merged(case.path):
         return "a valid checkpoint"
-    return "valid by its schema" if case.explain else "valid JSON"
+    if case.explain:
+        return "valid by its schema"
+    return "valid JSON"
 
 
 def _find_errors(case: Case, data: bytes, now: int) -> list[Finding]:
     if is_merged(case.path):
-        return [
-            finding
-            for finding in check_document(case.path, data, now=now).findings
-            if finding.level == "error"
-        ]
+        findings = check_document(case.path, data, now=now).findings
+        return [finding for finding in findings if finding.level == "error"]
     return check_text(case.path, data) or _find_refused(case, data)
 
 
 def _find_refused(case: Case, data: bytes) -> list[Finding]:
-    """Return what the user's schema refuses in a file, except what is wrong in a side at the same
-    place.
+    """Return what the user's schema refuses in a file, without the places that it refuses in a
+    side too.
     """
-    known = {
-        mismatch.where
-        for side in (OURS, THEIRS)
-        for mismatch in _explain(case, _read_side(case, side))
-    }
+    in_ours = _explain(case, _read_side(case, OURS))
+    in_theirs = _explain(case, _read_side(case, THEIRS))
+    known = {mismatch.where for mismatch in (*in_ours, *in_theirs)}
     new = [mismatch for mismatch in _explain(case, data) if mismatch.where not in known]
+
     findings = []
     for mismatch in new[:_MOST_REFUSED]:
-        message = (
-            f"{quote_where(mismatch.where)}: {escape_controls(shorten(mismatch.message, _WIDTH))}"
-        )
+        reason = escape_controls(shorten(mismatch.message, _WIDTH))
+        message = f"{quote_where(mismatch.where)}: {reason}"
         findings.append(Finding("resolve/schema", "error", message, case.path, mismatch.where))
 
     return findings
@@ -414,13 +314,15 @@ def _leave(
 
 
 def _make_chooser(
-    case: Case, request: ResolveRequest, asker: Asker | None, is_stuck: bool
+    case: Case, request: ResolveRequest, asker: Asker | None, chosen: Mapping[str, Decision]
 ) -> Callable[[Conflict], Decision | None]:
-    """How each conflict of the file is decided; decisions that the file holds stay unless a pointer
-    names them.
+    """Return the function that decides a conflict, or leaves it open with None.
+
+    chosen: the decisions that the file has already; they stay unless a pointer names them.
     """
-    taken = find_newest(case) if request.take == "newest" else _SIDES.get(request.take or "")
-    chosen = {} if is_stuck else case.chosen
+    taken = _SIDES.get(request.take or "")
+    if request.take == "newest":
+        taken = find_newest(case)
 
     def choose(conflict: Conflict) -> Decision | None:
         before = chosen.get(conflict.where)
@@ -430,16 +332,21 @@ def _make_chooser(
             return before
         if request.take:
             return taken
-        side = asker.ask_side(case, conflict) if asker else None
+        if asker is None:
+            return before
+
+        side = asker.ask_side(case, conflict)
         return before if side is None else side
 
     def answer(conflict: Conflict, before: Decision | None) -> NextAnswer | None:
-        # Whoever emptied the list by hand did not say what is next
+        # a list that was emptied by hand is not an answer
         known = before if isinstance(before, NextAnswer) else None
-        if request.answer and request.covers(conflict):
-            is_possible = request.answer.item is not None or _can_complete(case, conflict)
+        if not request.covers(conflict):
+            return known
+        if request.answer:
+            is_possible = request.answer.item is not None or is_completable(case, conflict)
             return request.answer if is_possible else known
-        if known or not (asker and request.covers(conflict)):
+        if known or asker is None:
             return known
         return asker.ask_next(case, conflict)
 
@@ -450,7 +357,8 @@ def _check(resolved: Resolved, now: int) -> Resolved:
     errors = _find_errors(resolved.case, resolved.data or b"", now)
     if not errors:
         return resolved._replace(action="stage")
-    message = f"decided, but not staged: the result is not {_say_valid(resolved.case)}"
+
+    message = f"decided, but not staged: the result is not {_name_valid(resolved.case)}"
     hint = join_hints(
         advise("fix the errors above, then", "git", "add", "--", resolved.case.typed),
         "or decide again, with another --take",
@@ -465,40 +373,43 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
     elif conflict.question:
         message = f"undecided at {conflict.where}: nothing is left to do, so what is next?"
     elif len(conflict.places) > 1:
-        count = len(list_fields(conflict))
-        message = (
-            f"undecided at {', '.join(conflict.places)}: {count} fields that are decided together"
-        )
+        fields = f"{len(list_fields(conflict))} fields that are decided together"
+        message = f"undecided at {', '.join(conflict.places)}: {fields}"
     else:
-        message = f"undecided at {conflict.where or 'the whole file'}: {_say_sides(conflict.sides)}"
+        place = conflict.where or "the whole file"
+        message = f"undecided at {place}: {_show_sides(*conflict.sides)}"
 
-    hint = _say_choices(case, conflict, now)
+    hint = _advise_choices(case, conflict, now)
     return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)
 
 
 def list_fields(conflict: Conflict) -> list[str]:
-    """Return what the sides say of each field of a conflict, a line each; of a conflict of one
-    field that line.
-    """
+    """Return a line for each field of a conflict on which the sides differ."""
     if len(conflict.places) == 1:
-        return [f"{conflict.where or 'the whole file'}: {_say_sides(conflict.sides)}"]
+        return [f"{conflict.where or 'the whole file'}: {_show_sides(*conflict.sides)}"]
+
     lines = []
     for place in conflict.places:
         name = split_pointer(place)[-1]
-        ours, base, theirs = (_pick(held, name) for held in conflict.sides)
+        ours, base, theirs = (_pick(side, name) for side in conflict.sides)
         if ours != theirs:
-            lines.append(f"{place}: {_say_sides((ours, base, theirs))}")
+            lines.append(f"{place}: {_show_sides(ours, base, theirs)}")
 
     return lines
 
 
-def _pick(held: Held | None, name: str) -> Held | None:
-    is_there = held is not None and name in held.value
-    return Held(held.value[name]) if held is not None and is_there else None
+def _pick(side: Held | None, name: str) -> Held | None:
+    """Return a member of one side's value, None if the side lacks it."""
+    if side is None or name not in side.value:
+        return None
+    return Held(side.value[name])
 
 
-def _say_sides(sides: tuple[Held | None, Held | None, Held | None]) -> str:
-    texts = [
-        say_value(None if held is None else canonical_text(held.value), _WIDTH) for held in sides
-    ]
-    return f"ours {texts[0]}, theirs {texts[2]} (base {texts[1]})"
+def _show_sides(ours: Held | None, base: Held | None, theirs: Held | None) -> str:
+    return f"ours {_show(ours)}, theirs {_show(theirs)} (base {_show(base)})"
+
+
+def _show(side: Held | None) -> str:
+    if side is None:
+        return say_value(None, _WIDTH)
+    return say_value(canonical_text(side.value), _WIDTH)

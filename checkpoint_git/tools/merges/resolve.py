@@ -23,9 +23,9 @@ from checkpoint_git.git.objects import read_index
 from checkpoint_git.merge.conflicts import Conflict, Decision, NextAnswer, is_about
 from checkpoint_git.protocols.registry import is_merged, own_folders
 from checkpoint_git.protocols.write import Tell, say_waiting
+from checkpoint_git.tools.merges.asker import Asker
 from checkpoint_git.tools.merges.decisions import (
     TAKES,
-    Asker,
     Resolved,
     ResolveRequest,
     list_fields,

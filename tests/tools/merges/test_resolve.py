@@ -18,7 +18,8 @@ from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.merge.conflicts import Conflict
 from checkpoint_git.merge.result import OURS as OURS_SIDE
 from checkpoint_git.tools.merges import resolve
-from checkpoint_git.tools.merges.decisions import Asker, ResolveRequest
+from checkpoint_git.tools.merges.asker import Asker
+from checkpoint_git.tools.merges.decisions import ResolveRequest
 from checkpoint_git.tools.merges.unmerged import Case
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.command import BIN, run_checkpoint
