@@ -70,8 +70,8 @@ class ResolveResult(NamedTuple):
     explained: bool  # the user has already seen its sides
     files: list[Resolved]
     skipped: list[str]  # paths that are not unmerged
-    left: list[str]  # paths that are unmerged afterwards
-    is_empty: bool  # nothing is staged that HEAD has not
+    remaining: list[str]  # paths that are unmerged afterwards
+    is_empty: bool  # nothing is staged that HEAD lacks
     has_stash: bool
 
 
@@ -117,11 +117,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 while anything is left to decide or to fix."""
+    """Resolve what can be resolved; exit with code 1 while anything is left to decide or to fix."""
     dry_run = args.dry_run or args.list
     request = ResolveRequest(args.paths, args.take, args.where, dry_run, _read_answer(args))
-    asks = invocation.interactive and not args.take and not dry_run
-    asker = Asker(invocation.stdin, invocation.stderr) if asks else None
+    asker = None
+    if invocation.interactive and not args.take and not dry_run:
+        asker = Asker(invocation.stdin, invocation.stderr)
+
     result = resolve(invocation.cwd, request, invocation.now, asker, say_waiting(invocation.stderr))
     return _make_outcome(result, dry_run)
 
@@ -147,7 +149,9 @@ def resolve(
     asker: Asker | None = None,
     on_wait: Tell = lambda: None,
 ) -> ResolveResult:
-    """Decides and stages. asker: who is asked about what the request does not decide; None: nobody.
+    """Decide conflicts and stage what is clean.
+
+    asker: asks what the request does not decide; None: nobody is asked.
     Raises CheckpointError for a path that git does not know, and for a place at which there is no
     conflict.
     """
@@ -158,59 +162,75 @@ def resolve(
     ]
     conflicts = conflicts._replace(files=sorted([*conflicts.files, *marked]))
     chosen, skipped = _select(conflicts, top, cwd, request.paths)
-    sizes = index.read_marker_sizes(top.work_tree, [file.path for file in chosen])
-    drivers = index.read_drivers(
-        top.work_tree, [file.path for file in chosen if not is_merged(file.path)]
-    )
-    names = {"checkpoint", *drivers.values()} if chosen else ()
-    choices = {name: index.read_choices(top.work_tree, name) for name in names}
-    cases = []
-    for file in chosen:
-        typed = plain_path(
-            os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd))
-        )
-        if file.stages:
-            how = choices[drivers.get(file.path, "checkpoint")]
-            cases.append(read_case(top.work_tree, file, typed, sizes[file.path], how))
-        else:
-            cases.append(
-                read_marked_case(
-                    top.work_tree, file.path, typed, sizes[file.path], choices["checkpoint"]
-                )
-            )
-
+    cases = _read_cases(top, cwd, chosen)
     _check_wheres(cases, request)
     _check_answer(cases, request)
+
     operation = read_operation(top.git_dir)
     if asker:
         asker.preface = _SIDES[operation]
     files = []
     for case in cases:
         planned = plan_file(case, request, now, asker)
-        files.append(planned if request.dry_run else _apply(top, planned, on_wait))
+        if not request.dry_run:
+            planned = _apply(top, planned, on_wait)
+        files.append(planned)
 
     staged = {file.case.path for file in files if file.is_staged}
-    left = [*(file.path for file in conflicts.files if file.path not in staged), *conflicts.others]
-    explained = asker is not None and not asker.preface
-    is_empty = not left and index.is_as_committed(top.work_tree)
-    has_stash = os.path.exists(os.path.join(find_common_dir(top.git_dir), "logs", "refs", "stash"))
-    return ResolveResult(operation, explained, files, skipped, left, is_empty, has_stash)
+    remaining = [file.path for file in conflicts.files if file.path not in staged]
+    remaining += conflicts.others
+    stash = os.path.join(find_common_dir(top.git_dir), "logs", "refs", "stash")
+    return ResolveResult(
+        operation=operation,
+        explained=asker is not None and not asker.preface,
+        files=files,
+        skipped=skipped,
+        remaining=remaining,
+        is_empty=not remaining and index.is_as_committed(top.work_tree),
+        has_stash=os.path.exists(stash),
+    )
+
+
+def _read_cases(top: Top, cwd: str, chosen: Sequence[Unmerged]) -> list[Case]:
+    """Return each file with its merge made again by the driver that its attributes name."""
+    if not chosen:
+        return []
+
+    sizes = index.read_marker_sizes(top.work_tree, [file.path for file in chosen])
+    user_files = [file.path for file in chosen if not is_merged(file.path)]
+    drivers = index.read_drivers(top.work_tree, user_files)
+    names = {"checkpoint", *drivers.values()}
+    choices = {name: index.read_choices(top.work_tree, name) for name in names}
+
+    cases = []
+    here = os.path.realpath(cwd)
+    for file in chosen:
+        typed = plain_path(os.path.relpath(os.path.join(top.work_tree, file.path), here))
+        size = sizes[file.path]
+        if file.stages:
+            driver = drivers.get(file.path, "checkpoint")
+            case = read_case(top.work_tree, file, typed, size, choices[driver])
+        else:
+            how = choices["checkpoint"]
+            case = read_marked_case(top.work_tree, file.path, typed, size, how)
+        cases.append(case)
+
+    return cases
 
 
 def _select(
     conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
 ) -> tuple[list[Unmerged], list[str]]:
+    """Return the files that the paths name, and the paths that name no unmerged file."""
     if not paths:
         return conflicts.files, []
+
     found: dict[str, Unmerged] = {}
     skipped = []
     for path in paths:
         names = _find_names(path, cwd, top)
         matching = {
-            file.path: file
-            for file in conflicts.files
-            if any(name in (".", file.path) or file.path.startswith(f"{name}/") for name in names)
-            or os.path.basename(file.path) == f"{path}.checkpoint.json"
+            file.path: file for file in conflicts.files if _is_named(file.path, path, names)
         }
         found |= matching
         if matching:
@@ -227,9 +247,19 @@ def _select(
     return sorted(found.values()), skipped
 
 
+def _is_named(file: str, path: str, names: Sequence[str]) -> bool:
+    """Whether a path as typed, with its names in git, means a file: the file, its folder, or its
+    checkpoint's name.
+    """
+    if os.path.basename(file) == f"{path}.checkpoint.json":
+        return True
+    return any(name in (".", file) or file.startswith(f"{name}/") for name in names)
+
+
 def _find_names(path: str, cwd: str, top: Top) -> list[str]:
-    # what a path as typed may be called in git: from here, else, as git itself prints paths, from
-    # the top
+    """Return the names that a path as typed may have in git: below the current folder, or, as git
+    itself prints paths, below the top. Raises CheckpointError for a path outside the work tree.
+    """
     names = []
     for folder in dict.fromkeys((cwd, top.work_tree)):
         full = os.path.abspath(os.path.join(folder, path))
@@ -250,25 +280,26 @@ def _check_wheres(cases: Sequence[Case], request: ResolveRequest) -> None:
     if not request.wheres or not cases:
         return
     known = [conflict for case in cases for conflict in list_conflicts(case)]
+    places = dict.fromkeys(place or '""' for conflict in known for place in conflict.places)
     for where in request.wheres:
-        if not any(is_about(conflict, where) for conflict in known):
-            places = ", ".join(
-                dict.fromkeys(place or '""' for conflict in known for place in conflict.places)
-            )
-            raise CheckpointError(
-                f"no conflict at {where}", f"there are: {places}" if places else ""
-            )
+        if any(is_about(conflict, where) for conflict in known):
+            continue
+        message = f"no conflict at {where}"
+        if not places:
+            raise CheckpointError(message)
+        raise CheckpointError(message, f"there are: {', '.join(places)}")
 
 
 def _check_answer(cases: Sequence[Case], request: ResolveRequest) -> None:
-    """Raise CheckpointError if it is unclear which question is answered; a decision may still raise
-    one.
+    """Raise CheckpointError if no file, or more than one, asks what the request answers. With
+    --take a question may only come up by a decision.
     """
     if request.answer is None:
         return
+
     asking = [case for case in cases if any(conflict.question for conflict in list_conflicts(case))]
-    option = "--complete" if request.answer.item is None else "--next"
     if not asking and not request.take:
+        option = "--complete" if request.answer.item is None else "--next"
         hint = command("checkpoint", "resolve", more=" shows what is undecided")
         raise CheckpointError(f"nothing is asked that {option} answers", hint)
 
@@ -281,28 +312,32 @@ def _check_answer(cases: Sequence[Case], request: ResolveRequest) -> None:
 
 
 def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
-    # Does nothing if the file or git's index changed meanwhile
+    """Write and stage what is planned. Raises CheckpointError, and changes nothing, if the file or
+    git's index changed meanwhile.
+    """
     if planned.action == "leave":
         return planned
+
     case = planned.case
     full = os.path.join(top.work_tree, case.path)
-    with hold_lock(
-        lock_path(Place(top.work_tree, top.work_tree, top.work_tree, top.git_dir)), on_wait=on_wait
-    ):
+    lock = lock_path(Place(top.work_tree, top.work_tree, top.work_tree, top.git_dir))
+    with hold_lock(lock, on_wait=on_wait):
         same_stages = index.read_stages(top.work_tree).get(case.path, ()) == case.unmerged.stages
         if not same_stages or read_if_there(full) != case.raw:
             message = f"{case.path} changed while it was being resolved; it was left as it is now"
             raise CheckpointError(message, "run the same command again")
-        is_lost = case.edited and case.raw is not None and planned.data != case.stored
-        kept = case.raw if is_lost else planned.passed_over
+
+        kept = planned.passed_over
+        if case.edited and case.raw is not None and planned.data != case.stored:
+            kept = case.raw
         if kept is not None:
             copy = create_beside(full, ".before-resolve", kept)
             planned = planned._replace(kept_copy=os.path.relpath(copy, top.work_tree))
+
         if planned.data is not None and planned.data != case.stored:
             make_folder(os.path.dirname(full))
-            replace_known(
-                full, case.raw, index.read_as_checked_out(top.work_tree, case.path, planned.data)
-            )
+            checked_out = index.read_as_checked_out(top.work_tree, case.path, planned.data)
+            replace_known(full, case.raw, checked_out)
         if planned.is_removed and case.raw is not None:
             remove_known(full, case.raw)
         if planned.is_staged:
@@ -316,15 +351,16 @@ def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
     changed = [file for file in result.files if file.action != "leave"]
     end = [line for file in changed for line in _describe(file, dry_run)]
     end += _summarize(result, dry_run, bool(findings))
-    hidden = any(_is_archive(path) for path in result.left)
+    hidden = any(_is_archive(path) for path in result.remaining)
     if hidden:
         end += _warn_of_archive(result.operation)
+
     data = {
         "dry_run": dry_run,
         "operation": result.operation,
         "files": [_file_data(file) for file in result.files],
         "not_unmerged": result.skipped,
-        "still_unmerged": result.left,
+        "still_unmerged": result.remaining,
     }
     return Outcome(data, _introduce(result), findings, exit_code=int(hidden) or None, summary=end)
 
@@ -349,16 +385,12 @@ def _list_groups(file: Resolved) -> Iterator[Line]:
 
 
 def _summarize(result: ResolveResult, dry_run: bool, has_findings: bool) -> list[Line]:
-    if not (result.left or dry_run) and any(file.is_staged for file in result.files):
+    count = len(result.remaining)
+    if not count and not dry_run and any(file.is_staged for file in result.files):
         return [Line("all conflicts resolved; finish with", "good", hint=_find_next_step(result))]
-    if result.left and not has_findings:
-        return [
-            Line(
-                f"still unmerged: {len(result.left)}",
-                "warn",
-                hint=command("git", "status", more=" lists them"),
-            )
-        ]
+    if count and not has_findings:
+        hint = command("git", "status", more=" lists them")
+        return [Line(f"still unmerged: {count}", "warn", hint=hint)]
     return []
 
 
@@ -386,32 +418,36 @@ def _warn_of_archive(operation: str) -> list[Line]:
 
 def _is_archive(path: str) -> bool:
     # a file below one of our folders whose name begins with a dot
-    return any(f"/{path}".partition(f"/{own}")[2][:1] == "." for own in own_folders())
+    return any(f"/{path}".partition(f"/{folder}")[2][:1] == "." for folder in own_folders())
 
 
 def _describe(file: Resolved, dry_run: bool) -> list[Line]:
-    done = (
-        "staged as removed"
-        if file.is_removed
-        else "staged"
-        if file.is_staged
-        else "written, not staged"
-    )
-    start = "would be " if dry_run else ""
-    lines = [Line(f"{file.case.path}: {start}{done}", "good" if file.is_staged else "warn")]
-    lines += [
-        Line(f"  {where or 'the whole file'}: {_say_decision(side)}")
-        for where, side in file.sides.items()
-    ]
+    """Return what happened to a file, how it was decided, and how that is undone."""
+    done = "written, not staged"
+    if file.is_removed:
+        done = "staged as removed"
+    elif file.is_staged:
+        done = "staged"
+    if dry_run:
+        done = f"would be {done}"
+
+    lines = [Line(f"{file.case.path}: {done}", "good" if file.is_staged else "warn")]
+    for where, decision in file.sides.items():
+        lines.append(Line(f"  {where or 'the whole file'}: {_name_decision(decision)}"))
     if file.kept_copy:
         what = "the edited file" if file.case.edited else "the other side"
         lines.append(Line(f"  {what} was kept as {file.kept_copy}", "warn"))
 
-    way_back = "" if dry_run else _find_way_back(file)
-    return [*lines, Line("  ", "dim", hint=way_back)] if way_back else lines
+    if not dry_run:
+        way_back = _find_way_back(file)
+        if way_back:
+            lines.append(Line("  ", "dim", hint=way_back))
+
+    return lines
 
 
 def _find_way_back(file: Resolved) -> AnyHint:
+    """Return the commands that bring the conflict back; "" for none."""
     typed = file.case.typed
     ours, _, theirs = file.case.unmerged.sides
     version = ours or theirs
@@ -423,6 +459,7 @@ def _find_way_back(file: Resolved) -> AnyHint:
         return ""
     if not file.is_removed:
         return advise("the other side has no such file", "git", "rm", typed)
+
     stored = f"{version.mode},{version.blob},{file.case.path}"
     commands: tuple[Argv, ...] = (
         ("git", "update-index", "--add", "--cacheinfo", stored),
@@ -432,28 +469,25 @@ def _find_way_back(file: Resolved) -> AnyHint:
 
 
 def _file_data(file: Resolved) -> dict[str, Any]:
+    undecided = [conflict for conflict in file.conflicts if conflict.where not in file.sides]
     return {
         "path": file.case.path,
         "kind": file.case.kind,
         "conflicts": [_conflict_data(conflict) for conflict in file.conflicts],
         "decided": [_decision_data(where, decision) for where, decision in file.sides.items()],
-        "remaining": [
-            conflict.where for conflict in file.conflicts if conflict.where not in file.sides
-        ],
+        "remaining": [conflict.where for conflict in undecided],
         "staged": file.is_staged,
         "removed": file.is_removed,
         "kept_copy": file.kept_copy or None,
     }
 
 
-def _say_decision(decision: Decision) -> str:
+def _name_decision(decision: Decision) -> str:
     if not isinstance(decision, NextAnswer):
         return NAMES[decision]
-    return (
-        "complete"
-        if decision.item is None
-        else f"next: {escape_controls(shorten(decision.item, 80))}"
-    )
+    if decision.item is None:
+        return "complete"
+    return f"next: {escape_controls(shorten(decision.item, 80))}"
 
 
 def _decision_data(where: str, decision: Decision) -> dict[str, Any]:
@@ -465,7 +499,10 @@ def _decision_data(where: str, decision: Decision) -> dict[str, Any]:
 
 
 def _conflict_data(conflict: Conflict) -> dict[str, Any]:
-    held = {NAMES[side]: each.value for side, each in enumerate(conflict.sides) if each}
-    sides = {name: jsontext.load(jsonwrite.render(value)) for name, value in held.items()}
-    data = {"where": conflict.where, "places": list(conflict.places), **sides}
-    return {**data, "asks": "next"} if conflict.question else data
+    data: dict[str, Any] = {"where": conflict.where, "places": list(conflict.places)}
+    for number, side in enumerate(conflict.sides):
+        if side:
+            data[NAMES[number]] = jsontext.load(jsonwrite.render(side.value))
+    if conflict.question:
+        data["asks"] = "next"
+    return data

@@ -1,5 +1,5 @@
-"""One unmerged checkpoint: its merge made again from git's index, and what the work tree's file
-holds of it.
+"""Read one unmerged checkpoint: its merge made again from git's index, and the decisions that the
+file in the work tree has already.
 """
 
 import os
@@ -50,18 +50,27 @@ _LONGEST_LEAF = 60
 
 
 class Case(NamedTuple):
+    """An unmerged file.
+
+    typed: its path as a word of a command. size: of its conflict markers.
+    blocked: why it must not be touched, or "".
+    merged: the merge made again, None if the file is decided as a whole; reason: why that is.
+    raw: the work tree's file. stored: the same, as git would store it.
+    chosen: the decisions that the file has already.
+    edited: the file has something that neither the merge nor a decision put there.
+    explain: lists how a document breaks the user's schema; None for no such schema.
+    """
+
     unmerged: conflicts.Unmerged
-    typed: str  # its path as a word of a command
-    size: int  # of its conflict markers
-    blocked: str = ""  # why it must not be touched
-    merged: Merged | None = None  # the merge made again; None if the file is decided as a whole
-    reason: str = ""  # why it could not be merged
-    raw: bytes | None = None  # the work tree's file
-    stored: bytes | None = None  # the same as git would store it
-    # the decisions that the file holds already
+    typed: str
+    size: int
+    blocked: str = ""
+    merged: Merged | None = None
+    reason: str = ""
+    raw: bytes | None = None
+    stored: bytes | None = None
     chosen: Mapping[str, Decision] = MappingProxyType({})
-    edited: bool = False  # it holds something that neither the merge nor decisions put there
-    # lists how a document breaks the user's schema, if any
+    edited: bool = False
     explain: Callable[[Any], list[Mismatch]] | None = None
 
     @property
@@ -77,36 +86,50 @@ class Case(NamedTuple):
 def read_case(
     work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: int, choices: Choices
 ) -> Case:
-    """choices: how this clone's driver merges."""
+    """Return a file with its merge made again. choices: how this clone's driver merges."""
     case = Case(unmerged, typed, size, _find_obstacle(work_tree, unmerged))
     if case.blocked:
         return case
-    ours, base, theirs = (None if version is None else version.data for version in unmerged.sides)
+
     schema = load_merge_schema(unmerged.path, choices.schema, choices.whole_schema)
+    judge = None
     if choices.whole_schema:
+        judge = make_judge(schema)
         case = case._replace(explain=make_explainer(schema))
+
+    ours, base, theirs = (_content(version) for version in unmerged.sides)
     if (ours is None) != (theirs is None):
         return _read_removed_case(work_tree, case, schema)
-    if ours is not None and theirs is not None:
-        try:
-            merged = merge_file(
-                base,
-                ours,
-                theirs,
-                schema,
-                narrative=choices.narrative,
-                marker_size=size,
-                path=unmerged.path,
-                judge=make_judge(schema) if choices.whole_schema else None,
-            )
-            case = case._replace(merged=merged)
-        except JsonTextError as error:
-            reason = error.message
-            if error.version:
-                reason = f"{error.version} is not JSON that can be merged: line {error.line}: {error.message}"
-            case = case._replace(reason=reason)
+    if ours is None or theirs is None:
+        return _read_file(work_tree, case)
+
+    try:
+        merged = merge_file(
+            base,
+            ours,
+            theirs,
+            schema,
+            narrative=choices.narrative,
+            marker_size=size,
+            path=unmerged.path,
+            judge=judge,
+        )
+        case = case._replace(merged=merged)
+    except JsonTextError as error:
+        case = case._replace(reason=_explain_error(error))
 
     return _read_file(work_tree, case)
+
+
+def _content(version: conflicts.FileVersion | None) -> bytes | None:
+    return None if version is None else version.data
+
+
+def _explain_error(error: JsonTextError) -> str:
+    if not error.version:
+        return error.message
+    trouble = f"{error.version} is not JSON that can be merged"
+    return f"{trouble}: line {error.line}: {error.message}"
 
 
 def _read_file(work_tree: str, case: Case) -> Case:
@@ -119,16 +142,21 @@ def _read_file(work_tree: str, case: Case) -> Case:
 
 
 def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Case:
-    """One side has no such file, by this name: where both renamed it, git puts one text with
-    markers under both.
+    """Return a file that one side does not have by this name.
+
+    If both sides renamed it, git puts one text with conflict markers under both names; that text
+    is merged again, and decided for the side that has this name.
     """
     case = _read_file(work_tree, case)
-    at = OURS if case.unmerged.sides[OURS] else THEIRS
-    version = case.unmerged.sides[at]
-    text = _as_text(version.data) if version else ""
-    marker = re.search(r"^<{7,}(?= )", text, re.MULTILINE)
-    if not (version and marker):
+    side = OURS if case.unmerged.sides[OURS] else THEIRS
+    version = case.unmerged.sides[side]
+    if version is None:
         return case
+    text = _as_text(version.data)
+    marker = re.search(r"^<{7,}(?= )", text, re.MULTILINE)
+    if marker is None:
+        return case
+
     sides = split_sides(text, len(marker[0]))
     try:
         merged = merge_file(
@@ -138,15 +166,17 @@ def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Ca
         return case
 
     versions = list(case.unmerged.sides)
-    versions[at] = version._replace(data=decide_all(merged, at).data)
+    versions[side] = version._replace(data=decide_all(merged, side).data)
     ours, base, theirs = versions
     return case._replace(unmerged=case.unmerged._replace(sides=(ours, base, theirs)))
 
 
 def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: Choices) -> Case:
-    """A file with conflict markers of which the index has no stages: they were added, committed or
-    patched in. Merged again is what a past merge had, where the file is that merge's result; else
-    what the markers hold.
+    """Return a file with conflict markers for which the index has no stages: the markers were
+    added, committed or patched in.
+
+    What a past merge had is merged again if the file is that merge's result; otherwise what is
+    between the markers.
     """
     for past in conflicts.read_past_conflicts(work_tree, path):
         case = read_case(work_tree, past, typed, size, choices)
@@ -156,29 +186,46 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
     raw = read_if_there(os.path.join(work_tree, path)) or b""
     stored = conflicts.read_as_stored(work_tree, path, raw)
     sides = split_sides(_as_text(stored), size)
+    ours = _as_bytes(sides.ours)
+    theirs = _as_bytes(sides.theirs)
     base = None if sides.whole_base is None else _as_bytes(sides.whole_base)
-    schema, merged, reason = load_merge_schema(path, choices.schema), None, ""
-    # zdiff3 leaves lines out of the base: it may not be JSON
-    for each in dict.fromkeys([base, None]):
+
+    schema = load_merge_schema(path, choices.schema)
+    merged = None
+    reason = ""
+    # zdiff3 leaves lines out of the base: it may not be JSON, and is then passed over
+    for candidate in dict.fromkeys([base, None]):
         try:
-            ours, theirs = _as_bytes(sides.ours), _as_bytes(sides.theirs)
             merged = merge_file(
-                each, ours, theirs, schema, narrative=choices.narrative, marker_size=size, path=path
+                candidate,
+                ours,
+                theirs,
+                schema,
+                narrative=choices.narrative,
+                marker_size=size,
+                path=path,
             )
             break
         except JsonTextError as error:
-            reason = f"without its markers, {error.version} is not JSON: line {error.line}: {error.message}"
+            trouble = f"without its markers, {error.version} is not JSON"
+            reason = f"{trouble}: line {error.line}: {error.message}"
 
-    unmerged = conflicts.make_unmerged(path, [_as_bytes(sides.ours), base, _as_bytes(sides.theirs)])
-    blocked = _find_obstacle(work_tree, unmerged) or ("" if merged else reason)
+    unmerged = conflicts.make_unmerged(path, [ours, base, theirs])
+    blocked = _find_obstacle(work_tree, unmerged)
+    if not blocked and merged is None:
+        blocked = reason
     return Case(unmerged, typed, size, blocked, merged, reason, raw, stored)
 
 
 def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
-    if any(version and not version.is_file for version in unmerged.sides):
+    """Return why a file must not be touched; "" if it may be."""
+    versions = [version for version in unmerged.sides if version]
+    if not all(version.is_file for version in versions):
         return "one side has a symbolic link or a submodule in its place"
-    if any(version and len(version.data) > MAX_BYTES for version in unmerged.sides):
-        return f"one side has more than {MAX_BYTES >> 20} MB: take one whole with git checkout --ours or --theirs"
+    if any(len(version.data) > MAX_BYTES for version in versions):
+        way_out = "take one whole with git checkout --ours or --theirs"
+        return f"one side has more than {MAX_BYTES >> 20} MB: {way_out}"
+
     full = os.path.join(work_tree, unmerged.path)
     if link := find_link(os.path.dirname(unmerged.path), work_tree):
         return f"{escape_controls(link)} is a symbolic link"
@@ -187,25 +234,32 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     except OSError:
         return ""
 
-    return "" if stat.S_ISREG(mode) else "in the work tree it is not a regular file"
+    if not stat.S_ISREG(mode):
+        return "in the work tree it is not a regular file"
+    return ""
 
 
 def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, Decision] | None:
-    # None if the file holds more than merges and decisions put there
-    ours, base, theirs = (
-        b"" if version is None else version.data for version in case.unmerged.sides
-    )
+    """Return the decisions that a file has already, by pointer; None if somebody edited it, so
+    that it has more than merges and decisions put there.
+    """
     if any(version and version.data == stored for version in case.unmerged.sides):
         return {}
+
     text = _as_text(stored)
-    chosen = None if case.merged is None else find_choices(case.merged, text, case.size)
-    if chosen is not None:
-        return chosen
+    if case.merged is not None:
+        chosen = find_choices(case.merged, text, case.size)
+        if chosen is not None:
+            return chosen
+
+    ours, base, theirs = (_content(version) or b"" for version in case.unmerged.sides)
     favoured = conflicts.read_line_merges(work_tree, base, ours, theirs)
     if favoured is None:
         return None
     with_ours, with_theirs = map(_as_text, favoured)
-    return {} if is_text_merge(text, _as_text(base), with_ours, with_theirs, case.size) else None
+    if is_text_merge(text, _as_text(base), with_ours, with_theirs, case.size):
+        return {}
+    return None
 
 
 def _as_text(data: bytes) -> str:
@@ -217,19 +271,24 @@ def _as_bytes(text: str) -> bytes:
 
 
 def list_conflicts(case: Case) -> list[Conflict]:
-    # A single one where the file is decided as a whole
-    if case.merged is not None:
-        return decide_each(
-            case.merged, lambda conflict: case.chosen.get(conflict.where), case.size
-        ).conflicts
-    ours, base, theirs = (
-        None if version is None else Held(_read_value(version)) for version in case.unmerged.sides
-    )
-    return [Conflict("", ("",), (ours, base, theirs))]
+    """Return all conflicts of a file, decided ones too; a single one if the file is decided as a
+    whole.
+    """
+    if case.merged is None:
+        ours, base, theirs = (_read_side(version) for version in case.unmerged.sides)
+        return [Conflict("", ("",), (ours, base, theirs))]
+    decided = decide_each(case.merged, lambda conflict: case.chosen.get(conflict.where), case.size)
+    return decided.conflicts
+
+
+def _read_side(version: conflicts.FileVersion | None) -> Held | None:
+    return None if version is None else Held(_read_value(version))
 
 
 def find_newest(case: Case) -> int | None:
-    """The side with the later updated_at (a workflow's last_updated), None if neither is."""
+    """Return the side with the later updated_at (a workflow's last_updated); None if neither is
+    later.
+    """
     if case.merged is None:
         return None
     ours, theirs = case.merged.context.ours, case.merged.context.theirs
@@ -238,11 +297,11 @@ def find_newest(case: Case) -> int | None:
 
 
 def describe_sides(case: Case) -> str:
+    """Return why a file is decided as a whole, or what each side did to it."""
+    if case.reason:
+        return case.reason
     ours, base, theirs = case.unmerged.sides
-    return (
-        case.reason
-        or f"ours {_describe_change(base, ours)}, theirs {_describe_change(base, theirs)}"
-    )
+    return f"ours {_describe_change(base, ours)}, theirs {_describe_change(base, theirs)}"
 
 
 def _describe_change(base: conflicts.FileVersion | None, side: conflicts.FileVersion | None) -> str:
@@ -252,16 +311,25 @@ def _describe_change(base: conflicts.FileVersion | None, side: conflicts.FileVer
         return "added it"
     if side.data == base.data:
         return "left it as it was"
-    before, after = (_read_value(version) for version in (base, side))
-    known = set() if isinstance(before, str) else set(list_leaves(before))
-    changed = (
-        [] if isinstance(after, str) else [line for line in list_leaves(after) if line not in known]
-    )
+
+    known = set(_list_leaves_of(base))
+    changed = [line for line in _list_leaves_of(side) if line not in known]
+    if not changed:
+        return "changed it"
     shown = join_some([shorten(line, _LONGEST_LEAF) for line in changed], _MOST_LEAVES, "; ")
-    return f"changed it ({shown})" if changed else "changed it"
+    return f"changed it ({shown})"
+
+
+def _list_leaves_of(version: conflicts.FileVersion) -> list[str]:
+    """Return a document's values, a line each; [] for a text."""
+    value = _read_value(version)
+    if isinstance(value, str):
+        return []
+    return list(list_leaves(value))
 
 
 def _read_value(version: conflicts.FileVersion) -> Any:
+    """Return a version's document; its text if it is not JSON."""
     try:
         return parse_any(decode(version.data)).value
     except JsonTextError:
