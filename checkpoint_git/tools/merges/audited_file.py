@@ -1,4 +1,6 @@
-"""One file of a merge: the judge's verdict on it as hits to report, and which of them last."""
+"""Turn the judge's verdict on one file of a merge into hits to report, and find which of them a
+later version still shows.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -62,8 +64,8 @@ class AuditedFile:
     """One file of a merge.
 
     base: the merge base's version; of several bases their merge.
-    how: how its result was made; None if nobody asked.
-    hits: what is reported of it.
+    how: how its result was made; None if that was not found out.
+    hits: what is reported about it.
     """
 
     def __init__(self, file: Versions, schema: Schema, narrative: str = AUTO) -> None:
@@ -78,7 +80,7 @@ class AuditedFile:
         return self.judge.judge(self.file.result)
 
     def release_trees(self) -> None:
-        """Keep what is shown of the file, and let go of its parsed versions: a range has many."""
+        """Keep what is shown of the file, and release its parsed versions: a range has many."""
         nothing = PlaceVersions(None, None, None, None)
         entries = tuple(entry._replace(sides=nothing, item=None) for entry in self.found.entries)
         self.found = self.found._replace(entries=entries)
@@ -90,7 +92,7 @@ class AuditedFile:
 
     @property
     def is_by_rules(self) -> bool:
-        """The result is, byte for byte, what the merge rules make: there is nothing to look for."""
+        """Whether the result is what the merge rules make, byte for byte; then nothing is wrong."""
         merged = self.judge.merged
         if merged is None or merged.conflicts:
             return False
@@ -98,7 +100,7 @@ class AuditedFile:
 
     @property
     def is_suspect(self) -> bool:
-        """It is damaged, or at least not what the merge rules make."""
+        """Whether the file is damaged, or at least not what the merge rules make."""
         if self.is_by_rules:
             return False
         return bool(self.found.damage) or self.found.ours is None or not self.found.ours.same
@@ -134,9 +136,9 @@ def key_of(entry: EntryVersions) -> Key:
 
 
 def find_hits(audited: AuditedFile, parents: Parents) -> list[Hit]:
-    """Return what is to be reported of a file.
+    """Return what is to be reported about a file.
 
-    Where nobody had a say in the result, it is compared with the rules place by place.
+    If a machine made the result, it is also compared with the rules, place by place.
     """
     unreadable = {version for version, _ in audited.found.unreadable}
     if unreadable - {"result"}:
@@ -148,14 +150,19 @@ def find_hits(audited: AuditedFile, parents: Parents) -> list[Hit]:
         hits += _find_strange(audited, parents, hits)
         hits += _find_followed(audited, parents)
 
-    file = audited.file
-    return place_lines(file.second if audited.how == "foreseen" else file.result, hits)
+    # a merge that is only predicted has no result to show: the lines are the head branch's
+    shown = audited.file.result
+    if audited.how == "foreseen":
+        shown = audited.file.second
+    return place_lines(shown, hits)
 
 
 def make_hit(
     audited: AuditedFile, entry: EntryVersions, parents: Parents, is_free: bool = False
 ) -> Hit:
-    """is_free: somebody changed the result without need, so that a loss seems to be meant."""
+    """Return an entry's damage as a hit. is_free: somebody changed the result without need, so
+    that a loss seems to be meant.
+    """
     path = audited.file.path
     if entry.name == THE_FILE and not audited.is_readable:
         return Hit(_DAMAGE_OF_TEXT[entry.verdict], path, "", "", entry.note, entry=entry)
@@ -172,28 +179,37 @@ def make_hit(
 
 
 def _place_of(entry: EntryVersions) -> str:
-    # of an item that is gone, its list
+    # an item that is gone has no place: its list has one
     if entry.verdict == "lost" and entry.result is None and entry.item is not None:
         return entry.where.rpartition("/")[0]
     return entry.where
 
 
 def _find_strange(audited: AuditedFile, parents: Parents, known: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield a hit for each place that differs from the rules and has no known hit near it."""
     ours = audited.found.ours
     if ours is None or ours.same:
         return
-    kind: Kind = "differs" if ours.clean else "undecided"
-    places = ours.differences if ours.clean else ours.conflicts
+
+    kind: Kind = "undecided"
+    places = ours.conflicts
+    if ours.clean:
+        kind = "differs"
+        places = ours.differences
+
     known_hits = _find_related(places, [(hit.where, hit) for hit in known])
     related = _find_related(places, [(entry.where, entry) for entry in audited.found.entries])
     for where in places:
         if known_hits[where]:
             continue
+
         near: list[EntryVersions] = related[where]
         notable = [e for e in near if e.verdict not in ("first", "second", "combined")] or near
         sentence = "; ".join(say_entry(entry, parents) for entry in notable[:3])
+        if not sentence:
+            sentence = f"at {where or '/'}"
         name = where.lstrip("/").replace("/", ".")
-        yield Hit(kind, audited.file.path, where, name, sentence or f"at {where or '/'}")
+        yield Hit(kind, audited.file.path, where, name, sentence)
 
 
 def _find_related(places: Sequence[str], values: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
@@ -218,21 +234,25 @@ def _list_prefixes(pointer: str) -> list[str]:
 
 
 def _find_followed(audited: AuditedFile, parents: Parents) -> Iterator[Hit]:
-    # One side moved the checkpoint to where none is, as an archive is, and the other changed it.
-    # Lines follow the rename: the change is in the archive, and the checkpoint is gone.
+    """Yield a hit if one side moved the checkpoint to a name that is not one, as archiving does,
+    and the other changed it: git follows the rename, so that the change is in the archive.
+    """
     file = audited.file
     if file.result is not None or (file.first is None) == (file.second is None):
         return
     if audited.base in (None, file.first, file.second):
         return
-    mover, other = ("first", "second") if file.first is None else ("second", "first")
-    both = f"{parents.name(mover)} archived or moved the file, {parents.name(other)} changed it"
+
+    mover, other = parents.name("second"), parents.name("first")
+    if file.first is None:
+        mover, other = other, mover
+    both = f"{mover} archived or moved the file, {other} changed it"
     sentence = f"{both}, and that change is in no checkpoint any more"
     yield Hit("undecided", file.path, "", "", sentence)
 
 
 def place_lines(data: bytes | None, hits: Sequence[Hit]) -> list[Hit]:
-    """Give each hit its line in a version of the file."""
+    """Return the hits with their lines in a version of the file."""
     if data is None or not hits:
         return list(hits)
     try:
@@ -255,29 +275,31 @@ def find_lasting(
 ) -> Sequence[Hit]:
     """Return the hits that a later version of the file still shows.
 
-    Damage that was repaired once is none any more, whatever the file became after that.
+    Damage that was repaired once does not count, whatever happened to the file after that.
     read_between: returns the versions between the merge and the later one.
     """
-    result = audited.file.result
     if later is None:
-        was_back = result is not None or bool(read_between())
+        was_back = audited.file.result is not None or bool(read_between())
         return [] if was_back else audited.hits
 
     if audited.is_readable:
         entries = _find_lasting_entries(audited, later, read_between)
         keys = {key_of(entry) for entry in entries}
-        return [
-            hit
-            for hit in audited.hits
-            if (key_of(hit.entry) in keys if hit.entry else _is_still(result, later, hit.where))
-        ]
+        return [hit for hit in audited.hits if _is_lasting(audited, hit, keys, later)]
 
     found = audited.judge.judge(later)
     if any(version == "result" for version, _ in found.unreadable):
         return audited.hits
-    # what is missing by now went missing in the repair
+    # the repair itself lost what is missing now
     lasting = _find_lasting_entries(audited, later, read_between)
     return [make_hit(audited, entry, parents) for entry in lasting]
+
+
+def _is_lasting(audited: AuditedFile, hit: Hit, keys: set[Key], later: bytes) -> bool:
+    """keys: of the entries whose damage lasts."""
+    if hit.entry:
+        return key_of(hit.entry) in keys
+    return _is_still(audited.file.result, later, hit.where)
 
 
 def _find_lasting_entries(
@@ -307,17 +329,24 @@ def _list_visible(found: Judged) -> list[EntryVersions]:
 
 
 def _is_still(result: bytes | None, later: bytes, where: str) -> bool:
+    """Whether a later version has the same value at a place."""
     if result is None:
         return False
+    if later == result:
+        return True
     before = _find_value(result, where)
-    return later == result or (before is not None and before == _find_value(later, where))
+    return before is not None and before == _find_value(later, where)
 
 
 def _find_value(data: bytes, where: str) -> tuple[Any] | None:
+    # in a tuple, since the value may be None
     try:
         value = scan_tokens(decode(data))
         for key in split_pointer(where):
-            value = value[int(key)] if isinstance(value, list) else value[key]
+            if isinstance(value, list):
+                value = value[int(key)]
+            else:
+                value = value[key]
     except (JsonTextError, LookupError, TypeError, ValueError):
         return None
     return (value,)
@@ -328,6 +357,9 @@ def _find_value(data: bytes, where: str) -> tuple[Any] | None:
 
 def file_data(audited: AuditedFile) -> dict[str, Any]:
     file, found = audited.file, audited.found
+    driver = None
+    if found.ours is not None:
+        driver = found.ours._asdict()
     return {
         "path": file.path,
         "old_path": file.old_path or None,
@@ -337,14 +369,16 @@ def file_data(audited: AuditedFile) -> dict[str, Any]:
             {"version": version, "message": message} for version, message in found.unreadable
         ],
         "entries": [_entry_data(entry) for entry in found.entries],
-        "driver": None if found.ours is None else found.ours._asdict(),
+        "driver": driver,
         "made_by": audited.how,
         "hits": [_hit_data(hit) for hit in audited.hits],
     }
 
 
 def _entry_data(entry: EntryVersions) -> dict[str, Any]:
-    """values: only the versions that have the entry, so that absent differs from null."""
+    """Return an entry for programs; `values` has only the versions with the entry, so that absent
+    differs from null.
+    """
     versions = {
         "base": entry.base,
         "first": entry.first,

@@ -1,4 +1,4 @@
-"""Audited merges as findings, as lines and as data. Nothing is found out here."""
+"""Show audited merges as findings, as lines and as data. Nothing is judged here."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +20,8 @@ NOT_REPAIRED = "merge/not-repaired"
 
 
 class _Words(NamedTuple):
-    does: str  # what a merge to come does
-    did: str  # what one that was made did
+    does: str  # of a merge that is predicted
+    did: str  # of a merge that was made
 
 
 _WORDS: dict[Kind, _Words] = {
@@ -53,25 +53,35 @@ class Event(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Such as 'merge 0123456789ab of main and topic ("Add it")'."""
+        """Return a title such as 'merge 0123456789ab of main and topic ("Add it")'."""
         first, second = (shorten(name, _LONGEST_NAME) for name in self.names)
         if not self.commit:
             return f"text merge of {second} into {first}"
+
         kind = "squash" if self.squash else "merge"
         title = f"{kind} {self.commit[:12]} of {first} and {second}"
-        return f'{title} ("{shorten(self.subject, _LONGEST_NAME)}")' if self.subject else title
+        if self.subject:
+            title = f'{title} ("{shorten(self.subject, _LONGEST_NAME)}")'
+        return title
 
     def name_parents(self, file: Versions) -> Parents:
-        names = _SIDES if self.squash or not self.commit else ("", "")
-        return Parents(*file.parents, names)
+        first, second = file.parents
+        if self.squash or not self.commit:
+            return Parents(first, second, _SIDES)
+        return Parents(first, second)
 
 
 def make_event(
     commit: MergeCommit, *, squash: bool = False, names: tuple[str, str] | None = None
 ) -> Event:
-    """names: what its two sides are called, if not by their ids."""
+    """Return the event of a merge. names: of its two sides, if not their ids."""
     ids = [parent[:8] for parent in commit.parents]
-    first, second = names or (ids[0], ids[1] if len(ids) > 1 else ids[0])
+    if names:
+        first, second = names
+    elif len(ids) > 1:
+        first, second = ids[0], ids[1]
+    else:
+        first = second = ids[0]
     if len(ids) > 2:
         second = f"{second} and {len(ids) - 2} more"
     return Event(commit.id, (first, second), commit.subject, squash, commit.parents)
@@ -101,17 +111,21 @@ def list_findings(merges: Sequence[AuditedMerge]) -> list[Finding]:
 
 
 def list_hit_findings(merge: AuditedMerge) -> list[Finding]:
-    """One finding a hit; of many of one kind in one file the first, and how many more."""
-    event, hint = merge.event, _find_hint(merge.event)
-    title = event.title if event.commit else f"a {event.title}"
+    """Return a finding for each hit; if a file has too many hits of one kind, for the first ones,
+    and one that counts the others.
+    """
+    hint = _find_hint(merge.event)
+    title = merge.event.title
+    if not merge.event.commit:
+        title = f"a {title}"
+
     found: list[Finding] = []
     counts = Counter[tuple[str, Kind, bool]]()
     for hit in merge.hits:
         counts[hit.path, hit.kind, hit.meant] += 1
         if counts[hit.path, hit.kind, hit.meant] > MOST_TOLD:
             continue
-        words = _WORDS[hit.kind]
-        message = f"{title} {words.did if event.commit else words.does}: {hit.said}"
+        message = f"{title} {_name_deed(merge.event, hit)}: {hit.said}"
         if hit.meant:
             message += "; it seems to be meant"
         code, level = CODES[hit.kind], _level(hit.meant)
@@ -120,33 +134,39 @@ def list_hit_findings(merge: AuditedMerge) -> list[Finding]:
     for (path, kind, is_meant), count in counts.items():
         if count > MOST_TOLD:
             message = f"{title}: {count - MOST_TOLD} more of this kind here"
-            found.append(
-                Finding(CODES[kind], _level(is_meant), message, path, hint="--json has all of them")
-            )
+            level = _level(is_meant)
+            found.append(Finding(CODES[kind], level, message, path, hint="--json has all of them"))
 
     return found
+
+
+def _name_deed(event: Event, hit: Hit) -> str:
+    words = _WORDS[hit.kind]
+    return words.did if event.commit else words.does
 
 
 def _find_hint(event: Event) -> Hint:
     if not event.commit:
         merges = " merges by the rules before the server does, and lists what to decide by hand"
         return command("checkpoint", "ci", "merge", more=merges)
+    commit = event.commit[:12]
     if not event.squash:
-        return command(
-            "checkpoint", "audit", "--all", event.commit[:12], more=" shows all that it did"
-        )
+        return command("checkpoint", "audit", "--all", commit, more=" shows all that it did")
     base, head = event.parents[:2]
-    return command(
-        "checkpoint", "audit", event.commit[:12], "--base", base[:12], "--head", head[:12], "--json"
-    )
+    sides = ("--base", base[:12], "--head", head[:12])
+    return command("checkpoint", "audit", commit, *sides, "--json")
 
 
-def _level(meant: bool) -> Level:
-    return "note" if meant else "error"
+def _level(is_meant: bool) -> Level:
+    return "note" if is_meant else "error"
 
 
 def _list_unknown(merge: AuditedMerge) -> Iterator[Finding]:
-    name = f"merge {merge.event.commit[:12]}" if merge.event.commit else "this merge"
+    """Yield findings about what could not be checked."""
+    name = "this merge"
+    if merge.event.commit:
+        name = f"merge {merge.event.commit[:12]}"
+
     if merge.reason:
         reason, _, hint = merge.reason.partition("; ")
         message = f"{name} could not be judged: {reason}"
@@ -164,13 +184,18 @@ def describe(merge: AuditedMerge) -> Line:
     if not counts:
         return Line(f"{title}: every entry follows the merge rules", "good")
     text = ", ".join(f"{number} {kind}" for kind, number in counts.items())
-    is_bad = any(not hit.meant for hit in merge.hits)
-    return Line(f"{title}: {text}", "bad" if is_bad else "")
+    if all(hit.meant for hit in merge.hits):
+        return Line(f"{title}: {text}")
+    return Line(f"{title}: {text}", "bad")
 
 
 def count_kinds(merges: Iterable[AuditedMerge]) -> dict[str, int]:
-    hits = (hit for merge in merges for hit in merge.hits)
-    return dict(Counter("meant" if hit.meant else hit.kind for hit in hits))
+    """Return how many hits there are of each kind; those that seem to be meant count as one kind."""
+    counts = Counter[str]()
+    for merge in merges:
+        for hit in merge.hits:
+            counts["meant" if hit.meant else hit.kind] += 1
+    return dict(counts)
 
 
 def summarize(merges: Sequence[AuditedMerge]) -> Line:
@@ -180,7 +205,8 @@ def summarize(merges: Sequence[AuditedMerge]) -> Line:
     if wrong:
         text = f"{plural(wrong, 'place')} that differ from the rules"
     if others:
-        text += f"; {others} other {'file stops' if others == 1 else 'files stop'} the merge too"
+        stop = "file stops" if others == 1 else "files stop"
+        text += f"; {others} other {stop} the merge too"
     return Line(f"{plural(len(merges), 'merge')}: {text}", "bad" if wrong else "good")
 
 

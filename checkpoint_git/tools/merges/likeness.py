@@ -1,4 +1,4 @@
-"""Likeness of records, where identity says nothing: a mixture of two, a text written anew."""
+"""Compare records by likeness where nothing identifies them: find mixtures and reworded texts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,10 @@ def is_telling(value: Any) -> bool:
 
 
 def find_foreign(lists: Lists, identity: Identity) -> str:
-    """Return what a row of the result has of another row and of no version of its own; or ""."""
+    """Return which member of a row comes from another row, as half a sentence; "" for none.
+
+    identity: of the row in the result. No version of the row itself has that member's value.
+    """
     row = members_of(lists.result.get(identity))
     versions = [members_of(items.get(identity)) for items in lists.parents]
     for key, node in row.items():
@@ -56,10 +59,10 @@ def _holds(members: Members, key: str, node: Node) -> bool:
 
 
 def find_mixture(lists: Lists, item: Node) -> str:
-    """Return which records of the parents an item that nobody wrote is made of; "" for none.
+    """Return which two records of the parents an item of the result mixes; "" for none.
 
-    Every member is some record's, and two records that have little in common each give what no
-    other record has.
+    Every member of a mixture is some record's, and two records that have little in common each
+    give a member that no other record has.
     """
     if max(len(lists.first), len(lists.second), len(lists.result)) > MOST_RECORDS:
         return ""
@@ -70,52 +73,50 @@ def find_mixture(lists: Lists, item: Node) -> str:
             known[canonical_text(node.value)] = members_of(node)
 
     records = [record for record in known.values() if record]
-    if not all(
-        any(_holds(record, key, node) for record in records) for key, node in members.items()
-    ):
-        return ""
+    for key, node in members.items():
+        if not any(_holds(record, key, node) for record in records):
+            return ""
 
-    givers = [
-        (record, only) for record in records if (only := _find_only(members, record, records))
-    ]
-    for left, from_left in givers:
-        for right, from_right in givers:
-            if left is not right and not is_like(left, right):
-                return (
-                    f"{', '.join(from_left)} from one record, {', '.join(from_right)} from another"
-                )
+    givers: list[tuple[Members, list[str]]] = []
+    for record in records:
+        given = _find_only(members, record, records)
+        if given:
+            givers.append((record, given))
+
+    for record, given in givers:
+        for other, other_given in givers:
+            if record is not other and not is_like(record, other):
+                return f"{', '.join(given)} from one record, {', '.join(other_given)} from another"
 
     return ""
 
 
 def _find_only(members: Members, record: Members, records: list[Members]) -> list[str]:
-    # the members whose telling value this record has and no other
-    shared = [
-        key for key, node in members.items() if is_telling(node.value) and _holds(record, key, node)
-    ]
-    return [
-        key for key in shared if sum(_holds(other, key, members[key]) for other in records) == 1
-    ]
+    """Return the members whose telling value this record has and no other."""
+    found = []
+    for key, node in members.items():
+        if not is_telling(node.value) or not _holds(record, key, node):
+            continue
+        owners = sum(_holds(other, key, node) for other in records)
+        if owners == 1:
+            found.append(key)
+    return found
 
 
-def is_like(left: Members, right: Members) -> bool:
-    """Return whether one may be an edit of the other: they share half of what the smaller one
-    holds.
-    """
-    shared = sum(_holds(right, key, node) for key, node in left.items())
-    return 2 * shared >= min(len(left), len(right))
+def is_like(record: Members, other: Members) -> bool:
+    """Whether a record may be an edit of the other: they share half of the smaller one's members."""
+    shared = sum(_holds(other, key, node) for key, node in record.items())
+    return 2 * shared >= min(len(record), len(other))
 
 
 def is_reworded(lost: str, written: str) -> bool:
-    """Return whether a text that is gone lives on in one written in the merge. Both are canonical
-    JSON.
-    """
-    left, right = scan_tokens(lost), scan_tokens(written)
-    if type(left) is dict and type(right) is dict:
-        shared = [key for key, value in left.items() if key in right and right[key] == value]
-        return 2 * len(shared) >= len(left) and any(is_telling(left[key]) for key in shared)
+    """Whether an entry that is gone lives on in one written in the merge; both are canonical JSON."""
+    before, after = scan_tokens(lost), scan_tokens(written)
+    if type(before) is dict and type(after) is dict:
+        shared = [key for key, value in before.items() if key in after and after[key] == value]
+        return 2 * len(shared) >= len(before) and any(is_telling(before[key]) for key in shared)
 
-    old, new = _sentence_of(left), _sentence_of(right)
+    old, new = _sentence_of(before), _sentence_of(after)
     if not old or not new:
         return False
     if old in new:
@@ -127,8 +128,10 @@ def is_reworded(lost: str, written: str) -> bool:
 
 
 def _sentence_of(value: Any) -> str:
-    text = value.get("text") if type(value) is dict else value
-    return text if type(text) is str else ""
+    """Return a text, or an entry's member `text`; "" for any other value."""
+    if type(value) is dict:
+        value = value.get("text")
+    return value if type(value) is str else ""
 
 
 def list_sentences(root: Node) -> Iterator[tuple[str, str]]:
@@ -137,8 +140,9 @@ def list_sentences(root: Node) -> Iterator[tuple[str, str]]:
     while stack:
         where, node = stack.pop()
         members = node.members
-        if members is not None:
-            pairs = members.items() if isinstance(members, dict) else enumerate(members)
-            stack += [(join_pointer(where, key), child) for key, child in pairs]
+        if isinstance(members, dict):
+            stack += [(join_pointer(where, key), child) for key, child in members.items()]
+        elif isinstance(members, list):
+            stack += [(join_pointer(where, index), child) for index, child in enumerate(members)]
         elif type(node.value) is str and is_telling(node.value) and " " in node.value:
             yield canonical_text(node.value), where

@@ -17,7 +17,7 @@ class Lists(NamedTuple):
     names: the members that identify an item; () for items that identify themselves.
     numbers: where an item is in the result, or else in a version that has it.
     copies: how often a key is in the parent that has it more often.
-    owners: (member, its value) -> the items that have it; empty until somebody asks.
+    owners: (member, its value) -> the items that have it; filled when it is first needed.
     """
 
     base: Items
@@ -33,7 +33,7 @@ class Lists(NamedTuple):
 
     @property
     def parents(self) -> tuple[Items, Items, Items]:
-        """The versions that were merged, their base included."""
+        """Return the versions that were merged, their base included."""
         return self.base, self.first, self.second
 
     def sides(self, identity: Identity) -> PlaceVersions:
@@ -41,7 +41,7 @@ class Lists(NamedTuple):
 
 
 def make_lists(versions: list[list[Node]], names: tuple[str, ...]) -> Lists:
-    """Match the items of a list, given as in `PlaceVersions`."""
+    """Match the items of a list in all its versions, which are ordered as in `PlaceVersions`."""
     repeated = find_repeated(versions[:3], names)
     base, first, second, *others = (identify(items, names, repeated) for items in versions)
     copies = _count_copies((*first, *second))
@@ -65,15 +65,23 @@ def _count_copies(identities: Iterable[Identity]) -> dict[str, int]:
 
 
 def _order_copies(base: Items, first: Items, second: Items) -> dict[str, list[int]]:
-    # Of equal items any may be the one that is left: those come first that a merge keeps.
+    """Return the numbers of equal items in the order in which a result has them, by key.
+
+    Nobody can see which of several equal items a result kept: those that a merge keeps come first.
+    """
     order: dict[str, list[int]] = {}
     for key, number in _count_copies((*base, *first, *second)).items():
-        if number > 1:
-            copies = [(key, count) for count in range(number)]
-            kept = [item for item in copies if (item in first) + (item in second) > (item in base)]
-            known = set(kept)
-            gone = [item for item in copies if item not in known]
-            order[key] = [count for _, count in (*kept, *gone)]
+        if number == 1:
+            continue
+        kept, gone = [], []
+        for count in range(number):
+            item = (key, count)
+            if (item in first) + (item in second) > (item in base):
+                kept.append(count)
+            else:
+                gone.append(count)
+        order[key] = [*kept, *gone]
+
     return order
 
 
@@ -81,5 +89,8 @@ def _match_copies(items: Items, order: dict[str, list[int]]) -> Items:
     found: Items = {}
     for (key, count), node in items.items():
         counts = order.get(key, ())
-        found[key, counts[count] if count < len(counts) else count] = node
+        if count < len(counts):
+            found[key, counts[count]] = node
+        else:
+            found[key, count] = node
     return found

@@ -35,7 +35,7 @@ _AGAINST_RULES = "against the merge rules"
 
 
 class Judgement(NamedTuple):
-    """side: whose change was lost, who won a decision, or who had removed what is back."""
+    """side: the parent whose change was lost, that won a decision, or that removed what is back."""
 
     verdict: Verdict
     side: Side = ""
@@ -63,14 +63,14 @@ class PlaceVersions(NamedTuple):
 
     @property
     def is_contested(self) -> bool:
-        """Both parents changed the place, each in its own way."""
+        """Whether both parents changed the place, each in its own way."""
         if is_same(self.first, self.second):
             return False
         return not (is_same(self.first, self.base) or is_same(self.second, self.base))
 
     @property
     def is_settled(self) -> bool:
-        """The merge rules leave nothing to decide here."""
+        """Whether the merge rules leave nothing to decide here."""
         return is_same(self.for_first, self.for_second)
 
     @property
@@ -109,7 +109,9 @@ def _judge_agreed(base: Node | None, both: Node | None, result: Node | None) -> 
         return Judgement("agreed", "both")
     if both is not None:
         return _judge_foreign(base, result)
-    return Judgement("resurrected", "both") if is_same(result, base) else Judgement("edited")
+    if is_same(result, base):
+        return Judgement("resurrected", "both")
+    return Judgement("edited")
 
 
 def _judge_one_sided(
@@ -117,33 +119,42 @@ def _judge_one_sided(
 ) -> Judgement:
     if is_same(result, changed):
         return Judgement(side, side)
-    if is_same(result, base):
-        return Judgement("resurrected" if changed is None else "lost", side)
-    return Judgement("edited") if result is not None else Judgement("lost", side)
+    if is_same(result, base) and changed is None:
+        return Judgement("resurrected", side)
+    if is_same(result, base) or result is None:
+        return Judgement("lost", side)
+    return Judgement("edited")
 
 
 def _judge_foreign(base: Node | None, result: Node | None) -> Judgement:
-    # the result is no parent's
+    # the result is neither parent's
     if result is None or is_same(result, base):
         return Judgement("lost", "both")
     return Judgement("edited")
 
 
 def _excuse_by_rule(sides: PlaceVersions, found: Judgement) -> Judgement:
-    # no result is blamed for what the merge rules ask for
+    """Return the verdict on a result that is as the merge rules make it: it is blamed for nothing.
+
+    found: the verdict without the rules.
+    """
     if found.verdict in ("agreed", *PARENTS):
         return found
 
-    winner = found.side if found.verdict == "decided" else OTHER[found.side]
+    winner = OTHER[found.side]
+    if found.verdict == "decided":
+        winner = found.side
     if found.verdict == "edited" or winner not in PARENTS:
         return Judgement("combined", "", _BY_RULE)
     if not sides.is_settled:
         return Judgement("decided", winner)
-    return Judgement("first" if winner == "first" else "second", winner, _BY_RULE)
+    if winner == "first":
+        return Judgement("first", winner, _BY_RULE)
+    return Judgement("second", winner, _BY_RULE)
 
 
 def is_two_records(sides: PlaceVersions) -> bool:
-    """Return whether each parent changed what the object is known by."""
+    """Whether each parent changed the member that the object is known by."""
     base, first, second = (members_of(node) for node in sides[:3])
     name = next((name for name in NATURAL_KEYS if name in first and name in second), None)
     if name is None:
@@ -152,7 +163,7 @@ def is_two_records(sides: PlaceVersions) -> bool:
 
 
 def judge_record(sides: PlaceVersions) -> Judgement:
-    """Return the verdict where the parents may hold two records: a result may be a mixture."""
+    """Return the verdict on an object that may be two records: the result can be a mixture."""
     found = judge(sides)
     if found.verdict != "edited":
         return found
@@ -164,17 +175,20 @@ def judge_record(sides: PlaceVersions) -> Judgement:
     from_second = [leaf for leaf, value in result.items() if first.get(leaf) != value]
     if not from_first or not from_second:
         return found
-    note = f"{join_some(from_first, 3)} from the first parent's record, {join_some(from_second, 3)} from the second's"
-    return Judgement("mixed-up", "both", note)
+
+    first_part = f"{join_some(from_first, 3)} from the first parent's record"
+    second_part = f"{join_some(from_second, 3)} from the second's"
+    return Judgement("mixed-up", "both", f"{first_part}, {second_part}")
 
 
 def _list_leaves(node: Node | None, name: str = "") -> dict[str, str]:
-    # what a record holds, member by member, as canonical JSON; a list counts as one value
+    """Return a record's values as canonical JSON, by names such as "a.b"; a list is one value."""
     if node is None:
         return {}
     if type(node.members) is not dict:
         return {name: canonical_text(node.value)}
     found: dict[str, str] = {}
+    prefix = f"{name}." if name else ""
     for key, child in node.members.items():
-        found.update(_list_leaves(child, f"{name}.{key}" if name else key))
+        found.update(_list_leaves(child, f"{prefix}{key}"))
     return found

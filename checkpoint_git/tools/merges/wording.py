@@ -10,7 +10,7 @@ _ORDINALS = {1: "first", 2: "second", 3: "third"}
 
 
 class Parents(NamedTuple):
-    """Which parents of the merge are meant by "first" and "second", counted from 1.
+    """The numbers of the merge's parents that are called "first" and "second", counted from 1.
 
     names: what they are called instead, if the sides are not parents of a commit.
     """
@@ -20,13 +20,17 @@ class Parents(NamedTuple):
     names: tuple[str, str] = ("", "")
 
     def name(self, side: str) -> str:
+        """Return the name of "first", "second" or "both" in a sentence."""
         if side == "both":
             return "both sides" if self.names[0] else "both parents"
-        name = self.names[0] if side == "first" else self.names[1]
+
+        name, number = self.names[1], self.second
+        if side == "first":
+            name, number = self.names[0], self.first
         if name:
             return name
-        number = self.first if side == "first" else self.second
-        return f"the {_ORDINALS.get(number, f'{number}th')} parent"
+        ordinal = _ORDINALS.get(number, f"{number}th")
+        return f"the {ordinal} parent"
 
 
 def say_entry(entry: EntryVersions, parents: Parents) -> str:
@@ -35,7 +39,7 @@ def say_entry(entry: EntryVersions, parents: Parents) -> str:
 
 
 def _say_verdict(entry: EntryVersions, parents: Parents) -> str:
-    value = say_value(entry.second if entry.first is None else entry.first)
+    value = say_value(_find_lost_value(entry))
     match entry.verdict:
         case "first" | "second":
             return _say_taken(entry, parents.name(entry.verdict))
@@ -57,11 +61,13 @@ def _say_verdict(entry: EntryVersions, parents: Parents) -> str:
 
 
 def _say_result(entry: EntryVersions, parents: Parents) -> str:
-    # what is in the result, and is no parent's as it is there
+    # the result has a value that neither parent has
     result = say_value(entry.result)
-    # the name of an item that is known by all that it holds says already what it is
-    is_shown = entry.result is not None and not _is_named(entry, entry.result)
-    subject = f"{result} is " if is_shown else ""
+    subject = ""
+    # the name of an item that is known by all its members shows it already
+    if entry.result is not None and not _is_named(entry, entry.result):
+        subject = f"{result} is "
+
     match entry.verdict:
         case "edited":
             return f"{subject}no parent's: written in the merge"
@@ -69,21 +75,33 @@ def _say_result(entry: EntryVersions, parents: Parents) -> str:
             return f"{subject}back, though {parents.name(entry.side)} finished it"
         case "resurrected":
             return f"{subject}back, though {parents.name(entry.side)} removed it"
+        case "duplicated" if entry.result is None:
+            return "something appears twice"
         case "duplicated":
-            return "something appears twice" if entry.result is None else f"{result} is back"
+            return f"{result} is back"
 
-    return "no document" if entry.result is None else f"{result} is made of two records"
+    if entry.result is None:
+        return "no document"
+    return f"{result} is made of two records"
+
+
+def _find_lost_value(entry: EntryVersions) -> str | None:
+    return entry.second if entry.first is None else entry.first
 
 
 def _say_decided(entry: EntryVersions, parents: Parents) -> str:
-    first, second = say_value(entry.first), say_value(entry.second)
-    kept, other = (first, second) if entry.side == "first" else (second, first)
-    winner, loser = parents.name(entry.side), parents.name(OTHER[entry.side])
+    kept, other = say_value(entry.second), say_value(entry.first)
+    if entry.side == "first":
+        kept, other = other, kept
+    winner = parents.name(entry.side)
+    loser = parents.name(OTHER[entry.side])
     return f"{kept} of {winner} was kept, {other} of {loser} was not"
 
 
 def _say_taken(entry: EntryVersions, parent: str) -> str:
-    value = entry.first if entry.verdict == "first" else entry.second
+    value = entry.second
+    if entry.verdict == "first":
+        value = entry.first
     if value is None:
         return f"removed, as by {parent}"
     if _is_named(entry, value):
@@ -94,11 +112,16 @@ def _say_taken(entry: EntryVersions, parent: str) -> str:
 
 
 def _say_lost(entry: EntryVersions, parents: Parents) -> str:
-    rest = "" if entry.result is None else f"; {say_value(entry.result)} was kept"
+    rest = ""
+    if entry.result is not None:
+        rest = f"; {say_value(entry.result)} was kept"
     if entry.side == "both" and entry.first != entry.second:
         first, second = say_value(entry.first), say_value(entry.second)
         return f"{first} of {parents.name('first')} and {second} of the other are gone{rest}"
-    value = entry.second if entry.side == "second" else entry.first
+
+    value = entry.first
+    if entry.side == "second":
+        value = entry.second
     if entry.base is not None and value == entry.base:
         return f"{say_value(value)}, which {parents.name('both')} kept, is gone{rest}"
     if _is_named(entry, value):
@@ -107,8 +130,11 @@ def _say_lost(entry: EntryVersions, parents: Parents) -> str:
 
 
 def _is_named(entry: EntryVersions, value: str | None) -> bool:
+    """Whether the entry's name, such as `next_actions[Fix it]`, shows a value already."""
     known = entry.name.partition("[")[2].removesuffix("]").removesuffix("...")
-    return bool(value and known) and (value or "").strip('"').startswith(known)
+    if not value or not known:
+        return False
+    return value.strip('"').startswith(known)
 
 
 def describe_ours(ours: MergeComparison) -> str:
