@@ -1,6 +1,4 @@
-"""What the doctor checks of merges: what recent ones did to checkpoints, and what the next pull
-will do to them.
-"""
+"""Check for the doctor what recent merges did to checkpoints, and what the next pull will do."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -34,7 +32,7 @@ class MergeFacts:
 
     @fact("the latest merges", ())
     def merges(self) -> "Sequence[AuditedMerge]":
-        """HEAD's last merges with the damage that HEAD and the work tree still show."""
+        """Return HEAD's last merges with the damage that HEAD and the work tree still show."""
         top, env = self.context.place.top, offline_env(self.context.env)
         recent = read_recent_merges(top, self.context.now, env)
         if not recent:
@@ -69,16 +67,22 @@ class MergeFacts:
         return data if isinstance(data, bytes) else None
 
     def _is_asked(self, path: str) -> bool:
-        # a checkpoint of this place and of the skill asked for, or a file of a workflow below it
+        """Whether a path is a checkpoint of this place and of the skill that was asked for, or, if
+        no skill was, a workflow's file below this place.
+        """
         place = self.context.place
-        folder, _, name = path.rpartition("/")
+        skill = self.context.skill
         if protocol_of(path) == "skill":
-            wanted = self.context.skill
-            return folder == relative_path(place.directory, place.top) and (
-                not wanted or name.startswith(f"{wanted}.")
-            )
-        root = "" if place.root == place.top else f"{relative_path(place.root, place.top)}/"
-        return not self.context.skill and path.startswith(root) and bool(path)
+            folder, _, name = path.rpartition("/")
+            if folder != relative_path(place.directory, place.top):
+                return False
+            return not skill or name.startswith(f"{skill}.")
+
+        if skill or not path:
+            return False
+        if place.root == place.top:
+            return True
+        return path.startswith(f"{relative_path(place.root, place.top)}/")
 
 
 @check("merge/lost-entry", "warning", remedy="restore it from: `git show PARENT:PATH`")
@@ -119,17 +123,21 @@ def _find_damage(facts: MergeFacts, code: str, verdict: "Verdict") -> Iterator[F
 def _make_damage(
     merge: "AuditedMerge", audited: "AuditedFile", code: str, verdict: "Verdict"
 ) -> Finding | None:
-    """Make one finding of all that a merge did to a file in one way."""
+    """Return one finding about all entries of a file that a merge damaged in one way."""
     hits = [hit for hit in audited.hits if hit.entry and hit.entry.verdict == verdict]
     if not hits:
         return None
-    event, path = merge.event, audited.file.path
+
+    event = merge.event
+    path = audited.file.path
     commit = event.commit[:12]
     first, second = (event.parents[number - 1] for number in audited.file.parents)
 
     title = f"merge {commit} of {first[:8]} and {second[:8]}"
     subject = shorten(event.subject, _LONGEST_SUBJECT)
-    did = "brought back" if verdict == "came-back" else verdict.replace("-", " ")
+    did = verdict.replace("-", " ")
+    if verdict == "came-back":
+        did = "brought back"
     what = "an entry" if len(hits) == 1 else f"{len(hits)} entries"
     entries = join_some([hit.said for hit in hits], 3, "; ")
     message = f'{title} ("{subject}") {did} {what}: {entries}'
@@ -137,7 +145,9 @@ def _make_damage(
     repair = ("checkpoint", "audit", f"{first[:12]}..{commit}", "--fix")
     hint = advise("to see all that it did", "checkpoint", "audit", "--all", commit, "--", path)
     if verdict == "lost":
-        keeper = second if hits[0].side == "second" else first
+        keeper = first
+        if hits[0].side == "second":
+            keeper = second
         hint = advise("it is still in", "git", "show", f"{keeper[:12]}:{path}")
 
     if verdict == "came-back":
@@ -167,7 +177,9 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
 
 def _list_previews(facts: MergeFacts) -> "list[tuple[Upstream, FilePreview]]":
     upstream = facts.upstream
-    return [(upstream, preview) for preview in upstream.previews] if upstream else []
+    if upstream is None:
+        return []
+    return [(upstream, preview) for preview in upstream.previews]
 
 
 @check("upstream/conflict", "warning", remedy="`git pull`, then `checkpoint resolve`")
@@ -180,15 +192,18 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         trouble = _describe_conflict(upstream, preview)
         if not trouble:
             continue
+
         message = f"{_merge_of(upstream)} will conflict in this file: {trouble}"
         if preview.kind == "conflict" and not preview.driven:
             message += "; the merge driver is not set up here, so git will mark lines instead"
         hint = join_hints(
-            advise("merge early", *_command(upstream)), advise("then", "checkpoint", "resolve")
+            advise("merge early", *_pull_command(upstream)), advise("then", "checkpoint", "resolve")
         )
         if upstream.rebases:
             hint = join_hints("a rebase may ask once per commit", hint)
-        where = preview.clashes[0].where if preview.clashes else ""
+        where = ""
+        if preview.clashes:
+            where = preview.clashes[0].where
         yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
 
 
@@ -221,7 +236,7 @@ def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
         if preview.invalid:
             message = f"merging {upstream.name} would make it invalid: {preview.invalid}"
             hint = join_hints(
-                command(*_command(upstream)),
+                command(*_pull_command(upstream)),
                 advise("then see what to fix", "checkpoint", "validate"),
             )
             yield Finding("upstream/invalid", "warning", message, preview.path, hint=hint)
@@ -245,20 +260,19 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     upstream = facts.upstream
     if upstream is None or not upstream.ahead or not _is_clean(upstream):
         return
+
     merged = [preview for preview in upstream.previews if preview.kind == "clean"]
     taken = [preview for preview in upstream.previews if preview.kind == "whole"]
-    parts = [f"merges {_paths(merged)} cleanly"] if merged else []
-    parts += [f"takes {_paths(taken)} from there"] if taken else []
+    parts = []
+    if merged:
+        parts.append(f"merges {_paths(merged)} cleanly")
+    if taken:
+        parts.append(f"takes {_paths(taken)} from there")
     message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
     if not all(preview.driven for preview in merged):
         message += ", if the merge driver is set up; here git merges as text"
-    yield Finding(
-        "upstream/diverged",
-        "note",
-        message,
-        REPOSITORY,
-        hint=advise("before you push", *_command(upstream)),
-    )
+    hint = advise("before you push", *_pull_command(upstream))
+    yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=hint)
 
 
 @check("upstream/behind", "note", remedy="`git pull`")
@@ -267,13 +281,8 @@ def find_news(facts: MergeFacts) -> Iterator[Finding]:
     upstream = facts.upstream
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
         message = f"{_lacking(upstream)}, and they change {_paths(upstream.previews)}"
-        yield Finding(
-            "upstream/behind",
-            "note",
-            message,
-            REPOSITORY,
-            hint=advise("before you continue", *_command(upstream)),
-        )
+        hint = advise("before you continue", *_pull_command(upstream))
+        yield Finding("upstream/behind", "note", message, REPOSITORY, hint=hint)
 
 
 @check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding shows")
@@ -284,7 +293,8 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
         return
     match upstream.state:
         case "gone":
-            message = f"the upstream {upstream.name} is not in this clone, so a merge with it cannot be predicted"
+            trouble = f"the upstream {upstream.name} is not in this clone"
+            message = f"{trouble}, so a merge with it cannot be predicted"
             hint = join_hints(
                 advise("if it was deleted after a merge", "git", "branch", "--unset-upstream"),
                 advise("else", "git", "fetch"),
@@ -295,21 +305,16 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
             hint = advise("if the clone is shallow", "git", "fetch", "--unshallow")
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "unrelated":
-            message = f"this branch and {upstream.name} have unrelated histories: git refuses to merge them"
-            hint = advise(
-                "if both belong together",
-                "git",
-                "merge",
-                "--allow-unrelated-histories",
-                upstream.name,
-            )
+            trouble = f"this branch and {upstream.name} have unrelated histories"
+            message = f"{trouble}: git refuses to merge them"
+            merge = ("git", "merge", "--allow-unrelated-histories", upstream.name)
+            hint = advise("if both belong together", *merge)
             yield Finding("upstream/unknown", "warning", message, REPOSITORY, hint=hint)
 
 
 def _is_clean(upstream: Upstream) -> bool:
-    return bool(upstream.previews) and all(
-        preview.kind in ("whole", "clean") for preview in upstream.previews
-    )
+    kinds = {preview.kind for preview in upstream.previews}
+    return bool(kinds) and kinds <= {"whole", "clean"}
 
 
 def _lacking(upstream: Upstream) -> str:
@@ -320,10 +325,15 @@ def _merge_of(upstream: Upstream) -> str:
     return "a pull" if upstream.tracked else f"a merge with {upstream.name}"
 
 
-def _command(upstream: Upstream) -> Argv:
-    if upstream.tracked and upstream.ahead:  # git asks how, where no setting says it
-        return ("git", "pull", "--rebase" if upstream.rebases else "--no-rebase")
-    return ("git", "pull") if upstream.tracked else ("git", "merge", upstream.name)
+def _pull_command(upstream: Upstream) -> Argv:
+    if not upstream.tracked:
+        return ("git", "merge", upstream.name)
+    if not upstream.ahead:
+        return ("git", "pull")
+    # without an option git asks how to reconcile the two, unless a setting says it
+    if upstream.rebases:
+        return ("git", "pull", "--rebase")
+    return ("git", "pull", "--no-rebase")
 
 
 def _paths(previews: "Sequence[FilePreview]") -> str:

@@ -1,4 +1,4 @@
-"""A pull request merged as its forge would and as our rules say."""
+"""Merge a pull request as its forge would and as our rules say, and compare the two."""
 
 import re
 from collections.abc import Iterable
@@ -28,12 +28,14 @@ _UNSAFE_IN_NAME = re.compile(r"[^\w./+-]")
 
 
 class Premerge(NamedTuple):
-    """The result for a pull request. state: "contained" (the base has all of it), "up-to-date" (it
-    has all of the base), "mergeable" (a line-based merge makes the same), "merged" (our merge is
-    needed, and clean), "conflicts", "invalid" (the merge would break a checkpoint that was valid).
-    merged: None for the first two. plain_conflicts: the conflicts of a line-based merge. mixed_up:
-    the checkpoints that it would merge without a word into something else. errors: for "invalid".
-    commit: "" if none was written.
+    """The result for a pull request.
+
+    state: "contained" (the base has all of it), "up-to-date" (it has all of the base), "mergeable"
+    (a text merge makes the same), "merged" (our merge is needed, and clean), "conflicts",
+    "invalid" (the merge would break a checkpoint that was valid).
+    merged: None for the first two. plain_conflicts: paths that stop a text merge.
+    mixed_up: checkpoints that a text merge would change without a conflict into something else.
+    errors: for "invalid". commit: "" if none was written.
     """
 
     state: State
@@ -49,12 +51,13 @@ class MovedError(CheckpointError):
     """The branch is no longer where it was when its merge was made."""
 
 
-# Where these differ, ours is made a commit and pushed. The pull request is untrusted: nothing of it
-# is checked out, run, or asked how it wants to be merged.
 def premerge(request: PullRequest, now: int, env: Env) -> Premerge:
-    """Merges a pull request, writes the commit where it is needed and pushes it where that was
-    asked for. Raises MovedError where the branch moved meanwhile, UnrelatedError for unrelated
-    histories, CheckpointError if a shallow clone cannot be deepened or the push was refused.
+    """Merge a pull request, write the commit if a text merge would differ, and push it if asked to.
+
+    The pull request is untrusted: nothing of it is checked out or run, and its attributes do not
+    decide how it is merged.
+    Raises MovedError if the branch moved meanwhile, UnrelatedError for unrelated histories,
+    CheckpointError if a shallow clone cannot be deepened or the push was refused.
     """
     bases = read_full_bases(request.cwd, request.remote, request.head, request.base, env)
     if request.head in bases:
@@ -63,41 +66,37 @@ def premerge(request: PullRequest, now: int, env: Env) -> Premerge:
         return Premerge("up-to-date")
     if not bases:
         names = f"{show_name(request.head_name)} and {show_name(request.base_name)}"
-        raise UnrelatedError(
-            f"{names} have no common ancestor", "they are unrelated histories: merge them by hand"
-        )
+        hint = "they are unrelated histories: merge them by hand"
+        raise UnrelatedError(f"{names} have no common ancestor", hint)
 
     done = _merge(request, now, env)
     if done.state != "merged" or request.dry_run or done.merged is None:
         return done
+
     message = _make_message(request, len(done.merged.files))
-    commit = write_merge_commit(
-        request.cwd, done.merged.tree, (request.head, request.base), message, env
-    )
+    parents = (request.head, request.base)
+    commit = write_merge_commit(request.cwd, done.merged.tree, parents, message, env)
     if request.push:
         _push(request, commit, env)
     return done._replace(commit=commit, pushed=request.push)
 
 
 def _merge(request: PullRequest, now: int, env: Env) -> Premerge:
+    """Return both merges compared; nothing is written on a dry run."""
     with open_plain(request.cwd, env) as plain:
         by_lines = merge_by_lines(plain, request.head, request.base)
-        merged = merge_commits(
-            request.cwd, request.head, request.base, env=plain.aside if request.dry_run else env
-        )
+        merge_env = plain.aside if request.dry_run else env
+        merged = merge_commits(request.cwd, request.head, request.base, env=merge_env)
         changes = diff_trees(request.cwd, by_lines.tree, merged.tree, (), plain.env)
-        differing = _read_differing(
-            request.cwd, changes, {file.path for file in merged.files}, plain.env
-        )
+        documents = {file.path for file in merged.files}
+        differing = _read_differing(request.cwd, changes, documents, plain.env)
 
-    conflicts = tuple(one.path for one in by_lines.unsettled)
-    errors = tuple(
-        error
-        for file in merged.files
-        for error in find_new_errors(
-            file.path, file.data or b"", (file.sides[0], file.sides[2]), now
-        )
-    )
+    conflicts = tuple(file.path for file in by_lines.unsettled)
+    errors: list[Finding] = []
+    for file in merged.files:
+        ours, _, theirs = file.sides
+        errors += find_new_errors(file.path, file.data or b"", (ours, theirs), now)
+
     state: State = "merged"
     if not merged.is_clean:
         state = "conflicts"
@@ -107,23 +106,30 @@ def _merge(request: PullRequest, now: int, env: Env) -> Premerge:
         state = "mergeable"
 
     mixed_up = tuple(sorted(differing - set(conflicts)))
-    return Premerge(state, merged, conflicts, mixed_up, errors if state == "invalid" else ())
+    done = Premerge(state, merged, conflicts, mixed_up)
+    if state == "invalid":
+        done = done._replace(errors=tuple(errors))
+    return done
 
 
 def _read_differing(
     cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None
 ) -> set[str]:
-    # Paths on which the two merges differ; another spelling of the same document does not count
-    blobs = {one.path: [entry.blob for entry in (one.old, one.after) if entry] for one in changes}
-    contents = read_contents(
-        cwd, {blob for path in blobs.keys() & documents for blob in blobs[path]}, env
-    )
-    same = {
-        path
-        for path in blobs.keys() & documents
-        if _is_same([contents[blob] for blob in blobs[path]])
-    }
-    return set(blobs) - same
+    """Return the paths on which two merges differ; another spelling of the same document does not
+    count. documents: the paths of checkpoints.
+    """
+    changes = list(changes)
+    differing = {change.path for change in changes}
+    blobs: dict[str, list[str]] = {}
+    for change in changes:
+        if change.path in documents:
+            blobs[change.path] = [entry.blob for entry in (change.old, change.after) if entry]
+
+    contents = read_contents(cwd, {blob for pair in blobs.values() for blob in pair}, env)
+    for path, pair in blobs.items():
+        if _is_same([contents[blob] for blob in pair]):
+            differing.remove(path)
+    return differing
 
 
 def _is_same(versions: list[bytes]) -> bool:
@@ -135,7 +141,7 @@ def _is_same(versions: list[bytes]) -> bool:
 
 
 def _make_message(request: PullRequest, count: int) -> str:
-    # Names are untrusted: what services take for commands is left out of them
+    # names are untrusted: letters that services read as commands are replaced
     names = (request.base_name, request.head_name)
     base, head = (_UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in names)
     return (
@@ -149,8 +155,11 @@ def _push(request: PullRequest, commit: str, env: Env) -> None:
     reply = push_commit(request.cwd, request.remote, request.ref, commit, request.head, env)
     if reply.kind == "arrived":
         return
-    branch, made = show_name(request.head_name), f"the merge is commit {commit[:12]} in this clone"
-    try:  # the connection may have died after the push
+
+    branch = show_name(request.head_name)
+    made = f"the merge is commit {commit[:12]} in this clone"
+    try:
+        # the connection may have died after the push
         now = read_remote_ref(request.cwd, request.remote, request.ref, env)
     except UnreachableError as error:
         hint = f"{made}; look whether it arrived before you run it again: it is safe to"
@@ -164,7 +173,9 @@ def _push(request: PullRequest, commit: str, env: Env) -> None:
         raise MovedError(f"{branch} moved: {places}; nothing was pushed", hint)
 
     if now != commit:
-        did = "refused" if reply.kind == "refused" else "did not confirm"
+        did = "did not confirm"
+        if reply.kind == "refused":
+            did = "refused"
         asked = "May this job's identity push there? a protected branch has to let it"
         hint = f"{made}; run it again: it is safe to. {asked}"
         raise CheckpointError(f"the remote {did} the push to {branch}: {reply.said}", hint)

@@ -1,5 +1,5 @@
-"""`checkpoint ci merge`: what happened to a pull request, for the user, a program and a forge's
-page.
+"""`checkpoint ci merge`: report what happened to a pull request, to the user, a program or a
+forge's page.
 """
 
 import argparse
@@ -34,7 +34,7 @@ _CODES: dict[Kind, str] = {
 }
 _HERE = "in a merge on your machine"
 
-_SAID: dict[State, tuple[str, Style]] = {
+_SUMMARIES: dict[State, tuple[str, Style]] = {
     "contained": ("nothing to do: {base} has all of {head} already", "good"),
     "up-to-date": ("nothing to do: {head} has all of {base} already", "good"),
     "mergeable": (
@@ -51,7 +51,7 @@ _SAID: dict[State, tuple[str, Style]] = {
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 where something is left to the user."""
+    """Merge a pull request; exit with code 1 if something is left to the user."""
     env = network_env(invocation.env)
     request = read_request(args, invocation.cwd, env)
     for _ in range(args.retries or 0):
@@ -66,20 +66,18 @@ def describe_premerge(request: PullRequest, done: Premerge) -> Outcome:
     findings: list[Finding] = []
     if done.merged:
         documents = {file.path: file.sides[0] for file in done.merged.files}
-        for one in done.merged.remaining:
-            findings += _find_remaining(request, one, documents.get(one.path))
+        for remaining in done.merged.remaining:
+            findings += _find_remaining(request, remaining, documents.get(remaining.path))
 
     for error in done.errors:
-        findings.append(
-            error._replace(
-                message=f"the merge would not be valid though both sides are: {error.message}"
-            )
-        )
+        message = f"the merge would not be valid though both sides are: {error.message}"
+        findings.append(error._replace(message=message))
 
-    blocks = [*_describe(done), *(_advise(request) if findings else [])]
-    return Outcome(
-        _data(request, done), blocks, findings, int(bool(findings)), [_summarize(request, done)]
-    )
+    blocks = list(_describe(done))
+    if findings:
+        blocks += _advise(request)
+    summary = [_summarize(request, done)]
+    return Outcome(_data(request, done), blocks, findings, int(bool(findings)), summary)
 
 
 def _find_remaining(
@@ -91,7 +89,8 @@ def _find_remaining(
 
     message = remaining.detail
     changed = request.base[:12]
-    hint = _advise_file(remaining.kind, plain_path(remaining.path), changed)
+    path = plain_path(remaining.path)
+    hint = _advise_file(remaining.kind, path, changed)
     who, _, did = message.partition(" ")
     if remaining.kind == "removed" and who in ("ours", "theirs"):
         mover, other = request.head_name, request.base_name
@@ -99,9 +98,7 @@ def _find_remaining(
             mover, other = other, mover
             changed = request.head[:12]
         message = f"{mover} {did.removesuffix('the other side changed it')}{other} changed it"
-        hint = _advise_removed(
-            plain_path(remaining.path), changed, is_moved=did.startswith("moved it")
-        )
+        hint = _advise_removed(path, changed, is_moved=did.startswith("moved it"))
 
     yield Finding(_CODES[remaining.kind], "error", message, remaining.path, hint=hint)
 
@@ -115,10 +112,10 @@ def _find_clashes(
     places = _locate(ours, [clash.where for clash in remaining.clashes])
     for clash, (line, column) in zip(remaining.clashes, places, strict=True):
         if clash.question:
-            message = f"{request.head_name} and {request.base_name} together finished all of {clash.where}"
-            hint = advise(
-                f"add what is next, {_HERE}", *resolve, "--next", Blank("the next action")
-            )
+            both = f"{request.head_name} and {request.base_name}"
+            message = f"{both} together finished all of {clash.where}"
+            next_action = Blank("the next action")
+            hint = advise(f"add what is next, {_HERE}", *resolve, "--next", next_action)
             if "--complete" in clash.question:
                 hint = join_hints(hint, advise("or, if all is done", *resolve, "--complete"))
         else:
@@ -126,8 +123,10 @@ def _find_clashes(
                 f"both sides changed {clash.where or 'the document'}: "
                 f"{request.head_name} says {clash.ours}, {request.base_name} says {clash.theirs}"
             )
-            where = ("--where", clash.where) if clash.where else ()
-            hint = advise(f"take ours or theirs, {_HERE}", *resolve, *where, "--take", "ours")
+            argv: Argv = (*resolve, "--take", "ours")
+            if clash.where:
+                argv = (*resolve, "--where", clash.where, "--take", "ours")
+            hint = advise(f"take ours or theirs, {_HERE}", *argv)
         yield Finding(code, "error", message, remaining.path, clash.where, line, column, hint)
 
 
@@ -136,39 +135,37 @@ def _advise_file(kind: Kind, path: str, changed: str) -> AnyHint:
     version of it.
     """
     add: Argv = ("git", "add", path)
-    if kind == "record":
-        return ""
-    if kind == "removed":
-        return _advise_removed(path, changed, is_moved=False)
-    if kind == "too-large":
-        return advise(
-            "on the branch that has it, move closed entries into history", "checkpoint", "rotate"
-        )
-
-    if kind == "binary":
-        return join_hints(
-            chain(f"to keep ours, {_HERE}", (("git", "checkout", "--ours", path), add)),
-            chain("to keep theirs", (("git", "checkout", "--theirs", path), add)),
-        )
-
-    if kind == "renamed":
-        return join_hints(
-            advise(
-                f"{_HERE}, add the name to keep", "git", "add", Blank("the name to keep", "NAME")
-            ),
-            advise("and remove the other", "git", "rm", Blank("the other name", "OTHER")),
-        )
-
-    if kind == "mode":
-        return join_hints(
-            chain(f"to make it executable, {_HERE}", (("chmod", "+x", path), add)),
-            chain("to make it a plain file", (("chmod", "-x", path), add)),
-        )
-
-    what = {"text": "write it as JSON", "type": "keep one of the two"}.get(
-        kind, "settle the marked lines"
-    )
-    return advise(f"{what} {_HERE}, then", *add)
+    match kind:
+        case "record":
+            return ""
+        case "removed":
+            return _advise_removed(path, changed, is_moved=False)
+        case "too-large":
+            text = "on the branch that has it, move closed entries into history"
+            return advise(text, "checkpoint", "rotate")
+        case "binary":
+            return join_hints(
+                chain(f"to keep ours, {_HERE}", (("git", "checkout", "--ours", path), add)),
+                chain("to keep theirs", (("git", "checkout", "--theirs", path), add)),
+            )
+        case "renamed":
+            kept = Blank("the name to keep", "NAME")
+            other = Blank("the other name", "OTHER")
+            return join_hints(
+                advise(f"{_HERE}, add the name to keep", "git", "add", kept),
+                advise("and remove the other", "git", "rm", other),
+            )
+        case "mode":
+            return join_hints(
+                chain(f"to make it executable, {_HERE}", (("chmod", "+x", path), add)),
+                chain("to make it a plain file", (("chmod", "-x", path), add)),
+            )
+        case "text":
+            return advise(f"write it as JSON {_HERE}, then", *add)
+        case "type":
+            return advise(f"keep one of the two {_HERE}, then", *add)
+        case _:
+            return advise(f"settle the marked lines {_HERE}, then", *add)
 
 
 def _advise_removed(path: str, changed: str, *, is_moved: bool) -> AnyHint:
@@ -194,14 +191,16 @@ def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
 
 
 def _summarize(request: PullRequest, done: Premerge) -> Line:
-    text, style = _SAID[done.state]
+    text, style = _SUMMARIES[done.state]
     if done.pushed:
         did = f"was merged with {request.base_name} and pushed: commit {done.commit[:12]}"
     elif done.commit:
         did = f"was merged with {request.base_name}: commit {done.commit}, not pushed"
     else:
         did = f"would be merged with {request.base_name}"
-    count = plural(len(done.merged.remaining) if done.merged else 0, "file")
+
+    remaining = done.merged.remaining if done.merged else ()
+    count = plural(len(remaining), "file")
     return Line(
         text.format(base=request.base_name, head=request.head_name, did=did, count=count), style
     )
@@ -210,8 +209,8 @@ def _summarize(request: PullRequest, done: Premerge) -> Line:
 def _describe(done: Premerge) -> Iterator[Line]:
     if done.merged is None or done.state == "mergeable":
         return
-    left = {remaining.path for remaining in done.merged.remaining}
-    merged = [file.path for file in done.merged.files if file.path not in left]
+    conflicts = {remaining.path for remaining in done.merged.remaining}
+    merged = [file.path for file in done.merged.files if file.path not in conflicts]
     named: tuple[tuple[Sequence[str], str, Style], ...] = (
         (merged, "merged field by field", "good"),
         (done.plain_conflicts, "in conflict in a text merge", "dim"),
@@ -223,9 +222,8 @@ def _describe(done: Premerge) -> Iterator[Line]:
     )
     for paths, what, style in named:
         if paths:
-            yield Line(
-                f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style
-            )
+            names = join_some(list(paths), _MOST_NAMED)
+            yield Line(f"{plural(len(paths), 'file')} {what}: {names}", style)
 
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
         yield Line(
@@ -235,9 +233,12 @@ def _describe(done: Premerge) -> Iterator[Line]:
 
 
 def _advise(request: PullRequest) -> list[Line]:
-    branch, remote = shlex.quote(request.head_name), shlex.quote(request.remote)
-    is_id = request.base.startswith(request.base_name)
-    base = shlex.quote(request.base_name if is_id else f"{request.remote}/{request.base_name}")
+    branch = shlex.quote(request.head_name)
+    remote = shlex.quote(request.remote)
+    base = f"{request.remote}/{request.base_name}"
+    if request.base.startswith(request.base_name):
+        base = request.base_name  # an id
+    base = shlex.quote(base)
     return [
         Line("to settle it on your machine:"),
         Line(f"  git fetch {remote} && git switch {branch}"),
@@ -248,21 +249,32 @@ def _advise(request: PullRequest) -> list[Line]:
 
 
 def _data(request: PullRequest, done: Premerge) -> dict[str, Any]:
-    merged = done.merged
-    left = merged.remaining if merged else ()
+    bases: list[str] = []
+    files: list[str] = []
+    remaining: list[dict[str, Any]] = []
+    tree = None
+    if done.merged:
+        bases = list(done.merged.bases)
+        files = [file.path for file in done.merged.files]
+        remaining = [_remaining_data(conflict) for conflict in done.merged.remaining]
+        if done.merged.is_clean:
+            tree = done.merged.tree
+
     return {
         "action": "premerge",
         "state": done.state,
         "base": {"name": request.base_name, "commit": request.base},
         "head": {"name": request.head_name, "commit": request.head, "ref": request.ref or None},
-        "merge_bases": list(merged.bases) if merged else [],
-        "merged": [file.path for file in merged.files] if merged else [],
+        "merge_bases": bases,
+        "merged": files,
         "plain": {"conflicts": list(done.plain_conflicts), "mixed_up": list(done.mixed_up)},
-        "remaining": [
-            {**one._asdict(), "clashes": [clash._asdict() for clash in one.clashes]} for one in left
-        ],
-        "tree": merged.tree if merged and merged.is_clean else None,
+        "remaining": remaining,
+        "tree": tree,
         "commit": done.commit or None,
         "pushed": done.pushed,
         "dry_run": request.dry_run,
     }
+
+
+def _remaining_data(remaining: Remaining) -> dict[str, Any]:
+    return {**remaining._asdict(), "clashes": [clash._asdict() for clash in remaining.clashes]}

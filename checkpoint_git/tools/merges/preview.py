@@ -1,4 +1,4 @@
-"""What a merge with the upstream would make of each checkpoint."""
+"""Preview what a merge with the upstream would make of each checkpoint."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -18,9 +18,10 @@ _NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": 
 class FilePreview(NamedTuple):
     """kind: "whole" (only the upstream changed it), "clean" (both did, and it merges), "conflict"
     (at clashes), "removed-here" and "removed-there" (one side removed what the other changed),
-    "text" (no JSON, so that git merges lines). detail: for "text", why. invalid: what would be
-    wrong with the merged document, though both sides are valid. in_the_way: the work tree holds
-    something uncommitted there. driven: git would give it to our driver in this clone.
+    "text" (not JSON, so that git merges lines).
+    detail: for "text", the reason. invalid: the first error of the merged document, if both sides
+    are valid. in_the_way: the file has uncommitted changes.
+    driven: git would give the file to our driver in this clone.
     """
 
     path: str
@@ -35,45 +36,47 @@ class FilePreview(NamedTuple):
 def preview_files(
     cwd: str, files: Sequence[Versions], choices: Choices, now: int
 ) -> list[FilePreview]:
-    """choices: what this clone's driver was set up with. now: seconds since 1970, for validating
-    what comes out.
+    """Return a preview of each file. choices: what this clone's driver was set up with. now:
+    seconds since 1970, to validate the results.
     """
     schemas = Schemas(choices)
     previews = []
     for file in files:
         preview = preview_file(file, schemas.load(file.path), choices.narrative, now)
-        if preview.kind == "text":
-            base = file.bases[0].data if file.bases else None
-            if merge_as_text(cwd, base, file.first or b"", file.second or b"").is_clean:
-                preview = FilePreview(file.path, "clean")
+        if preview.kind == "text" and _merges_as_text(cwd, file):
+            preview = FilePreview(file.path, "clean")
         previews.append(preview)
 
     return previews
 
 
+def _merges_as_text(cwd: str, file: Versions) -> bool:
+    base = file.bases[0].data if file.bases else None
+    return merge_as_text(cwd, base, file.first or b"", file.second or b"").is_clean
+
+
 def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> FilePreview:
-    """file: first is this branch's version, second the upstream's."""
+    """Return a preview of one file: its first version is this branch's, its second the upstream's."""
     base = merge_bases(file.bases, schema, file.path)
     if file.first == base or file.first == file.second:
         return FilePreview(file.path, "whole")
-    if file.first is None or file.second is None:
-        return FilePreview(file.path, "removed-here" if file.first is None else "removed-there")
+    if file.first is None:
+        return FilePreview(file.path, "removed-here")
+    if file.second is None:
+        return FilePreview(file.path, "removed-there")
+
     try:
         merged = merge_file(
             base, file.first, file.second, schema, narrative=narrative, path=file.path
         )
     except JsonTextError as error:
-        return FilePreview(
-            file.path,
-            "text",
-            detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}",
-        )
+        detail = f"{_NAMES[error.version]} cannot be read as JSON: {error.message}"
+        return FilePreview(file.path, "text", detail=detail)
 
     if merged.conflicts:
         return FilePreview(file.path, "conflict", list_clashes(merged))
     errors = find_new_errors(file.path, merged.data, (file.first, file.second), now)
-    return FilePreview(
-        file.path,
-        "clean",
-        invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "",
-    )
+    if not errors:
+        return FilePreview(file.path, "clean")
+    invalid = f"{errors[0].where or '/'}: {errors[0].message}"
+    return FilePreview(file.path, "clean", invalid=invalid)

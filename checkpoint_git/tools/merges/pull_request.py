@@ -1,4 +1,4 @@
-"""A pull request: its two commits and its branch, read from untrusted words."""
+"""Read a pull request, its two commits and its branch, from untrusted words."""
 
 import argparse
 import os
@@ -22,19 +22,21 @@ class PullRequest(NamedTuple):
     head_name: str
     base: str  # full commit ids
     head: str
-    ref: str  # the full ref of its branch on the remote, "" if nobody said
-    push: bool  # may be done
+    ref: str  # the full ref of its branch on the remote, "" if unknown
+    push: bool  # the merge may be pushed
     dry_run: bool
 
 
 def read_request(args: argparse.Namespace, cwd: str, env: Env) -> PullRequest:
-    """What is not here is fetched. Raises CheckpointError if the words are not clear."""
+    """Return the pull request that the options name, and fetch the commits that this clone lacks.
+    Raises CheckpointError if the options are not clear.
+    """
     if not args.base:
-        raise CheckpointError(
-            "the pull request's target branch is unknown", "give it: --base origin/main"
-        )
+        message = "the pull request's target branch is unknown"
+        raise CheckpointError(message, "give it: --base origin/main")
 
-    remote, head_name = args.remote or "origin", args.head or "HEAD"
+    remote = args.remote or "origin"
+    head_name = args.head or "HEAD"
     ref = _find_ref(args.branch, head_name, remote, cwd, env)
     if args.branch and not args.head:
         head_name = ref  # what a job has checked out may be anything, a trial merge for one
@@ -63,25 +65,37 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> PullRequest:
 
 
 def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) -> str:
-    # the branch that was named, else the one that the head's name means
+    """Return the full ref of the branch that was named, or that the head's name means; "" for
+    none.
+    """
     if branch is not None:
         return check_branch(cwd, branch)
-    tracked = f"refs/remotes/{remote}/"
+
+    name = head
+    if head.startswith(f"{remote}/"):
+        name = f"refs/remotes/{head}"
     words = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options"]
-    spelled = f"refs/remotes/{head}" if head.startswith(f"{remote}/") else head
-    known = run_git([*words, spelled], cwd, env=env, check=False)
-    if known.code != 0:  # then it is a branch that will be fetched, or nothing
-        return "" if is_id(head) else f"{HEADS}{_short_name(head, remote)}"
-    full = next(
-        (line for line in os.fsdecode(known.out).split("\n") if line.startswith("refs/")), ""
-    )
+    known = run_git([*words, name], cwd, env=env, check=False)
+    if known.code != 0 and is_id(head):
+        return ""
+    if known.code != 0:
+        # a branch that will be fetched, or nothing
+        return f"{HEADS}{_short_name(head, remote)}"
+
+    tracked = f"refs/remotes/{remote}/"
+    lines = os.fsdecode(known.out).split("\n")
+    full = next((line for line in lines if line.startswith("refs/")), "")
     if full.startswith(tracked):
         return f"{HEADS}{full.removeprefix(tracked)}"
-    return full if full.startswith(HEADS) else ""
+    if full.startswith(HEADS):
+        return full
+    return ""
 
 
 def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
-    # A branch that this clone does not have is fetched from the remote
+    """Return the id of a commit; one that this clone lacks is fetched from the remote. Raises
+    CheckpointError for none.
+    """
     if has_commit(cwd, name, env):
         return read_commit(cwd, name, env)
     check_readable(cwd, env)
@@ -90,36 +104,41 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
         return found
     if is_id(name) and fetch(cwd, remote, [name], env):
         return read_commit(cwd, name, env)
-    hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
-    raise CheckpointError(
-        f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}", hint
-    )
+
+    message = f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}"
+    fetch_it = "a job that checks out one branch has to fetch the other"
+    raise CheckpointError(message, f"give a branch such as origin/main, or a commit id; {fetch_it}")
 
 
 def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
+    """Fetch a branch, and return its commit; "" if the remote has no such branch."""
     try:
         ref = check_branch(cwd, short)
         check_remote(cwd, remote, env)
     except CheckpointError:
         return ""
     commit = read_remote_ref(cwd, remote, ref, env)
-    return commit if commit and fetch(cwd, remote, [ref], env) else ""
+    if not commit or not fetch(cwd, remote, [ref], env):
+        return ""
+    return commit
 
 
 def follow(request: PullRequest, env: Env) -> PullRequest:
-    """With the head that its branch has by now. Raises CheckpointError if it cannot be fetched."""
+    """Return the request with the present head of its branch. Raises CheckpointError if that
+    cannot be fetched.
+    """
     commit = read_remote_ref(request.cwd, request.remote, request.ref, env)
     if not commit or not fetch(request.cwd, request.remote, [request.ref], env):
-        raise CheckpointError(
-            f"{show_name(request.head_name)} cannot be fetched again", "run it once more"
-        )
+        message = f"{show_name(request.head_name)} cannot be fetched again"
+        raise CheckpointError(message, "run it once more")
     return request._replace(head=commit)
 
 
 def _short_name(name: str, remote: str) -> str:
-    return name.removeprefix(
-        next(filter(name.startswith, (HEADS, f"refs/remotes/{remote}/", f"{remote}/")), "")
-    )
+    for prefix in (HEADS, f"refs/remotes/{remote}/", f"{remote}/"):
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
 
 
 def show_name(name: str) -> str:

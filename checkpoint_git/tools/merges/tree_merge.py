@@ -1,6 +1,4 @@
-"""Two commits merged in memory by our rules: git merges the ordinary files, the merge schemas every
-checkpoint.
-"""
+"""Merge two commits without a work tree: git merges the ordinary files, our rules the checkpoints."""
 
 import os
 import sys
@@ -39,14 +37,14 @@ Kind = Literal[
 ]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# a word in git's name of a conflict -> what we call it; the first that fits, else "type"
+# a word in git's name of a conflict -> our kind; the first that fits, else "type"
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("rename", "renamed"),
     ("modify/delete", "removed"),
     ("binary", "binary"),
     ("content", "file"),
 )
-# of several, the first that is there
+# a file with several conflicts is reported by the first of these kinds
 _WEIGHTS: tuple[Kind, ...] = (
     "removed",
     "renamed",
@@ -64,12 +62,14 @@ _MODE = "one side made it executable, the other did not"
 
 
 class Remaining(NamedTuple):
-    """What a merge leaves to the user. path: "" for a conflict of no single path. kind:
-    "checkpoint" (both sides say different things, at clashes), "text" (a checkpoint that is not
-    JSON), "too-large", "record" (only ever added, and both sides have it differently), "file" and
+    """A conflict that a merge leaves to the user.
+
+    path: "" for a conflict of no single path. detail: a sentence, may have untrusted text.
+    clashes: ours and theirs at a pointer.
+    kind: "checkpoint" (the sides differ at clashes), "text" (a checkpoint that is not JSON),
+    "too-large", "record" (only ever added, and both sides have it differently), "file" and
     "binary" (an ordinary file), "removed" (changed here, removed there), "renamed", "mode", "type"
-    (file, folder, link or submodule). detail: a sentence, may hold untrusted text. clashes: ours
-    and theirs at a pointer.
+    (file, folder, link or submodule).
     """
 
     path: str
@@ -79,10 +79,13 @@ class Remaining(NamedTuple):
 
 
 class MergedFile(NamedTuple):
+    """sides: ours, base and theirs; no base if both added the file.
+
+    data: None if the merge has no result; it has conflict markers if the file is in `remaining`.
+    """
+
     path: str
-    # ours, base, theirs; no base where both added it
     sides: tuple[bytes | None, bytes | None, bytes | None]
-    # None if nothing could be made; with conflict markers where it is in `remaining`
     data: bytes | None
 
 
@@ -106,72 +109,73 @@ class UnrelatedError(CheckpointError):
 
 
 def merge_commits(cwd: str, ours: str, theirs: str, *, env: Env = None) -> MergedTree:
-    """What `git merge` with the installed driver would make of two commits, as a tree. No file's
-    attributes count: no merge=union, no driver but ours, which merges every checkpoint. New objects
-    are written to the repository; no ref points to them. Raises CheckpointError if a revision is
-    unknown, UnrelatedError where the two have nothing in common or a shallow clone lacks it.
+    """Return what `git merge` with the installed driver would make of two commits.
+
+    Attributes in the commits do not count: no merge=union, and no driver except ours, which merges
+    every checkpoint. New objects are written to the repository; no ref points to them.
+    Raises CheckpointError for an unknown revision, UnrelatedError if the two have no common
+    ancestor in this clone.
     """
-    sides = [read_commit(cwd, rev, env) for rev in (ours, theirs)]
-    bases = read_checked_bases(cwd, sides[0], sides[1], env)
-    return _merge(cwd, (sides[0], sides[1]), bases, "inner" if len(bases) > 1 else "none", env)
+    sides = (read_commit(cwd, ours, env), read_commit(cwd, theirs, env))
+    bases = read_checked_bases(cwd, *sides, env)
+    if len(bases) > 1:
+        return _merge(cwd, sides, bases, "inner", env)
+    return _merge(cwd, sides, bases, "none", env)
 
 
 def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """At least one, for full ids. Raises UnrelatedError if there is none."""
+    """Return the merge bases of two commits, given by full ids. Raises UnrelatedError for none."""
     bases = read_base_ids(cwd, (ours, theirs), env)
     if bases:
         return bases
     names = f"{ours[:12]} and {theirs[:12]}"
     if is_shallow(cwd):
         raise UnrelatedError(f"what {names} have in common is not in this clone", UNSHALLOW)
-    raise UnrelatedError(
-        f"{names} have no common ancestor", "they are unrelated histories: merge them by hand"
-    )
+    hint = "they are unrelated histories: merge them by hand"
+    raise UnrelatedError(f"{names} have no common ancestor", hint)
 
 
-# Which merges git gives to the driver: none, so that every checkpoint that both sides changed is
-# left to us; those of the merge bases of a criss-cross; or every one, a process each, where it
-# merges what it has merged already.
+# Which merges git gives to the driver. "none": every checkpoint that both sides changed is left to
+# us. "inner": those of the merge bases of a criss-cross. "every": all, a process each, because git
+# merges the result of one merge again.
 _How = Literal["none", "inner", "every"]
 
 
 def _merge(
     cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, env: Env
 ) -> MergedTree:
+    """Merge with no index, no work tree and no ref; nothing in either commit can change how."""
     choices = read_choices(cwd)
+    value = "-merge"
     drivers = {}
     if how != "none":
-        command = driver_command(sys.executable, _PACKAGE, choices)
+        value = "merge=checkpoint"
         drivers = {
-            "merge.checkpoint.driver": "false" if how == "inner" else command,
+            "merge.checkpoint.driver": driver_command(sys.executable, _PACKAGE, choices),
             "merge.checkpoint.recursive": "checkpoint-base",
             "merge.checkpoint-base.driver": driver_command(
                 sys.executable, _PACKAGE, choices, base=True
             ),
         }
+    if how == "inner":
+        drivers["merge.checkpoint.driver"] = "false"
 
-    value = "-merge" if how == "none" else "merge=checkpoint"
-    with open_sealed(
-        cwd, [f"{pattern} {value}" for pattern in attribute_patterns()], drivers, env
-    ) as sealed:
+    attributes = [f"{pattern} {value}" for pattern in attribute_patterns()]
+    with open_sealed(cwd, attributes, drivers, env) as sealed:
         if sealed.partial:
             trees.fetch_missing(cwd, bases, sides, env)
         merged = trees.merge_trees(sealed, *sides)
-        # a renamed checkpoint that meets another: git then merges the result of one merge with the
-        # next file
-        renames = [
-            note
-            for note in merged.notes
-            if "rename" in note.kind and any(map(is_merged, note.paths))
-        ]
-        if how == "every" or not renames:
+        if how == "every" or not _has_renamed_checkpoint(merged):
             return _join(cwd, sealed, merged, bases, Schemas(choices), how == "every", env)
 
     return _merge(cwd, sides, bases, "every", env)
 
 
-# No index, no work tree and no ref is touched, and nothing that either commit holds has a say in
-# how it is merged.
+def _has_renamed_checkpoint(merged: trees.TreeMerge) -> bool:
+    # if a renamed checkpoint meets another, git merges the result of one merge with the next file
+    return any("rename" in note.kind and any(map(is_merged, note.paths)) for note in merged.notes)
+
+
 def _join(
     cwd: str,
     sealed: Sealed,
@@ -181,15 +185,21 @@ def _join(
     is_driven: bool,
     env: Env,
 ) -> MergedTree:
+    """Merge the checkpoints that git left to us, and put them into git's tree."""
     mine = [file for file in merged.unsettled if _is_mine(file)]
     paths = {file.path for file in mine}
     contents = read_contents(cwd, [side.blob for file in mine for side in file.sides if side], env)
-    files, remaining = [], list(_list_others(merged, paths))
+    files = []
+    remaining = list(_list_others(merged, paths))
     made: dict[str, tuple[str, bytes]] = {}
     for file in mine:
-        merged_file, mode, left = _merge_one(file, contents, schemas, sealed)
+        merged_file, conflict = _merge_checkpoint(file, contents, schemas, sealed)
         files.append(merged_file)
-        remaining += [left] if left else []
+        mode, is_agreed = _merge_modes(*(side.mode if side else "" for side in file.sides))
+        if conflict is None and not is_agreed:
+            conflict = Remaining(file.path, "mode", _MODE)
+        if conflict is not None:
+            remaining.append(conflict)
         if merged_file.data is not None:
             made[file.path] = (mode, merged_file.data)
 
@@ -198,26 +208,23 @@ def _join(
         driven = [path for path in merged.texts - paths if is_merged(path)]
         files += _read_driven(cwd, sealed, merged.tree, driven, env)
 
-    known = {left.path for left in remaining}
+    known = {conflict.path for conflict in remaining}
     losses = trees.read_rename_losses(sealed, bases, merged.tree)
-    remaining += [_tell_rename(loss) for loss in losses if loss.path not in known]
-    remaining = sorted(dict.fromkeys(remaining), key=lambda left: (left.path, left.kind))
-    return MergedTree(
-        tree, tuple(bases), tuple(sorted(files, key=lambda file: file.path)), tuple(remaining)
+    remaining += [_describe_rename(loss) for loss in losses if loss.path not in known]
+    remaining = sorted(
+        dict.fromkeys(remaining), key=lambda conflict: (conflict.path, conflict.kind)
     )
+    files.sort(key=lambda file: file.path)
+    return MergedTree(tree, tuple(bases), tuple(files), tuple(remaining))
 
 
-def _merge_one(
+def _merge_checkpoint(
     file: trees.Unsettled, contents: Mapping[str, bytes], schemas: Schemas, sealed: Sealed
-) -> tuple[MergedFile, str, Remaining | None]:
-    """Return the file, its mode, and what it leaves to the user."""
-    ours, base, theirs = (None if side is None else contents[side.blob] for side in file.sides)
-    data, left = _merge_contents(file.path, base, ours or b"", theirs or b"", schemas, sealed)
-    modes = ["" if side is None else side.mode for side in file.sides]
-    mode = _merge_modes(*modes)
-    if not mode and left is None:
-        left = Remaining(file.path, "mode", _MODE)
-    return MergedFile(file.path, (ours, base, theirs), data), mode or modes[trees.OURS], left
+) -> tuple[MergedFile, Remaining | None]:
+    """Return the merged file, and the conflict that it leaves to the user."""
+    ours, base, theirs = (contents[side.blob] if side else None for side in file.sides)
+    data, conflict = _merge_contents(file.path, base, ours or b"", theirs or b"", schemas, sealed)
+    return MergedFile(file.path, (ours, base, theirs), data), conflict
 
 
 def _write_made(sealed: Sealed, tree: str, made: Mapping[str, tuple[str, bytes]]) -> str:
@@ -229,102 +236,113 @@ def _write_made(sealed: Sealed, tree: str, made: Mapping[str, tuple[str, bytes]]
     return trees.write_tree(sealed, tree, entries)
 
 
-def _tell_rename(loss: trees.RenameLoss) -> Remaining:
-    target = shorten(loss.target, _LONGEST_VALUE)
-    where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
-    return Remaining(loss.path, "removed", f"{loss.mover} {where}, and the other side changed it")
+def _describe_rename(loss: trees.RenameLoss) -> Remaining:
+    moved = "moved it away"
+    if loss.target:
+        target = shorten(loss.target, _LONGEST_VALUE)
+        moved = f"moved it to {target}, where no checkpoint is"
+    return Remaining(loss.path, "removed", f"{loss.mover} {moved}, and the other side changed it")
 
 
 def _is_mine(file: trees.Unsettled) -> bool:
-    # whether both sides have a checkpoint that differs in content alone, as far as git could tell
+    """Whether both sides have a checkpoint that differs in content alone, as far as git knows."""
     ours, base, theirs = file.sides
-    are_files = (
-        ours and ours.is_file and theirs and theirs.is_file and (base is None or base.is_file)
-    )
-    return bool(are_files) and is_merged(file.path) and set(file.kinds) <= _CONTENT_ALONE
+    if not ours or not theirs or not is_merged(file.path):
+        return False
+    if not ours.is_file or not theirs.is_file or (base and not base.is_file):
+        return False
+    return set(file.kinds) <= _CONTENT_ALONE
 
 
-def _merge_modes(ours: str, base: str, theirs: str) -> str:
-    # "" if the sides disagree
+def _merge_modes(ours: str, base: str, theirs: str) -> tuple[str, bool]:
+    """Return the mode of the merged file, and whether the sides agree on it."""
     if ours in (theirs, base):
-        return theirs
-    return ours if theirs == base else ""
+        return theirs, True
+    return ours, theirs == base
 
 
 def _merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, schemas: Schemas, sealed: Sealed
 ) -> tuple[bytes | None, Remaining | None]:
+    """Return the merged content, None for none, and the conflict that it leaves to the user."""
     if max(len(base or b""), len(ours), len(theirs)) > MAX_BYTES:
-        return None, Remaining(
-            path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MB"
-        )
+        trouble = f"a version of it is larger than {MAX_BYTES >> 20} MB"
+        return None, Remaining(path, "too-large", trouble)
 
+    narrative = schemas.choices.narrative
     try:
-        merged = merge_file(
-            base, ours, theirs, schemas.load(path), narrative=schemas.choices.narrative
-        )
-    except (
-        Exception
-    ) as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
-        why = error.message if isinstance(error, JsonTextError) else type(error).__name__
+        merged = merge_file(base, ours, theirs, schemas.load(path), narrative=narrative)
+    except Exception as error:
+        # JSON that we do not accept, or a fault of ours: the driver falls back to text then, too
+        reason = type(error).__name__
+        if isinstance(error, JsonTextError):
+            reason = error.message
         data, is_clean = merge_as_text(sealed.cwd, base, ours, theirs, sealed.env)
         if is_clean:
             return data, None
-        trouble = (
-            "it has binary content" if data is None else "a version of it cannot be read as JSON"
-        )
-        return data, Remaining(path, "text", f"{trouble}: {why}")
+        trouble = "a version of it cannot be read as JSON"
+        if data is None:
+            trouble = "it has binary content"
+        return data, Remaining(path, "text", f"{trouble}: {reason}")
 
     clashes = list_clashes(merged)
+    if not clashes:
+        return merged.data, None
     places = [escape_controls(shorten(clash.where or "/", _LONGEST_VALUE)) for clash in clashes]
     detail = f"both sides changed {', '.join(places)}"
-    return merged.data, Remaining(path, "checkpoint", detail, clashes) if clashes else None
+    return merged.data, Remaining(path, "checkpoint", detail, clashes)
 
 
 def _read_driven(
     cwd: str, sealed: Sealed, tree: str, paths: Sequence[str], env: Env
 ) -> list[MergedFile]:
-    # what the driver has merged; a file that a side has under another name counts as one that it
-    # has not
-    sides = [trees.read_versions(sealed, commit, paths) for commit in ("ours", "theirs", tree)]
-    contents = read_contents(
-        cwd, [entry.blob for versions in sides for entry in versions.values()], env
-    )
-    ours, theirs, made = (
-        {path: contents[to.blob] for path, to in versions.items()} for versions in sides
-    )
-    return [
-        MergedFile(path, (ours.get(path), None, theirs.get(path)), made.get(path)) for path in paths
-    ]
+    """Return the files that the driver has merged; a side that has a file under another name
+    counts as one that lacks it.
+    """
+    versions = [trees.read_versions(sealed, commit, paths) for commit in ("ours", "theirs", tree)]
+    blobs = [entry.blob for entries in versions for entry in entries.values()]
+    contents = read_contents(cwd, blobs, env)
+
+    files = []
+    for path in paths:
+        ours, theirs, made = (
+            contents[entries[path].blob] if path in entries else None for entries in versions
+        )
+        files.append(MergedFile(path, (ours, None, theirs), made))
+    return files
 
 
 def _list_others(merged: trees.TreeMerge, settled: set[str]) -> Iterator[Remaining]:
-    # what git left to the user, except the files that we have merged
+    """Yield what git left to the user, except the files that we have merged."""
     for file in merged.unsettled:
         if file.path not in settled:
             notes = [note for note in reversed(merged.notes) if file.path in note.paths]
             yield _describe(file, {_find_kind(note.kind): note.text for note in notes})
+
     known = {file.path for file in merged.unsettled}
-    for note in merged.notes if not merged.clean else ():
-        if not known & set(note.paths):
-            yield Remaining(note.paths[0] if note.paths else "", _find_kind(note.kind), note.text)
+    if not merged.clean:
+        for note in merged.notes:
+            if known & set(note.paths):
+                continue
+            path = note.paths[0] if note.paths else ""
+            yield Remaining(path, _find_kind(note.kind), note.text)
+
     for path in sorted(merged.texts - known):
         if _is_record(path):
             yield Remaining(path, "record", _RECORD)
 
 
-def _describe(file: trees.Unsettled, said: Mapping[Kind, str]) -> Remaining:
-    """said: git's first sentence of each kind."""
+def _describe(file: trees.Unsettled, sentences: Mapping[Kind, str]) -> Remaining:
+    """Return a file that git left to the user. sentences: git's first one of each kind."""
     if _is_record(file.path) and file.sides[trees.OURS] and file.sides[trees.THEIRS]:
         return Remaining(file.path, "record", _RECORD)
     path = file.path
     if any(word in kind for kind in file.kinds for word in ("directory", "types", "modes")):
-        # git names what is in another's way after the side, "PATH~theirs"; the commits have it
-        # without
+        # git adds the side to the name of a file that another one blocks: "PATH~theirs"
         path = path.removesuffix("~ours").removesuffix("~theirs")
 
     kinds = [_find_kind(kind) for kind in file.kinds]
-    kind: Kind = next((one for one in _WEIGHTS if one in kinds), "mode")
+    kind: Kind = next((candidate for candidate in _WEIGHTS if candidate in kinds), "mode")
     remover = "theirs" if file.sides[trees.OURS] else "ours"
     details: dict[Kind, str] = {
         "removed": f"{remover} removed it, and the other side changed it",
@@ -332,7 +350,7 @@ def _describe(file: trees.Unsettled, said: Mapping[Kind, str]) -> Remaining:
         "file": "both sides changed the same lines",
         "binary": "both sides changed it, and its content is binary",
     }
-    return Remaining(path, kind, details.get(kind) or said.get(kind, ""))
+    return Remaining(path, kind, details.get(kind) or sentences.get(kind, ""))
 
 
 def _find_kind(name: str) -> Kind:
@@ -343,5 +361,5 @@ def _is_record(path: str) -> bool:
     kind = protocol_of(path)
     if kind is None or is_merged(path):
         return False
-    # whose pattern fits other files too
+    # the pipeline's pattern fits other files too
     return kind != "pipeline" or bool(open_room(kind).layout.find_skill(path))

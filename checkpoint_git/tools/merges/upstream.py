@@ -1,5 +1,5 @@
-"""The next merge with the upstream, looked at before it happens; nothing is written and no server
-is asked.
+"""Look at the next merge with the upstream before it happens; nothing is written and no server is
+asked.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 
 class Upstream(NamedTuple):
-    name: str  # such as "origin/main"
-    tracked: bool = True  # it is the branch's own upstream, else the remote's default branch
-    # "gone": configured, and not in this clone. "cut": this clone lacks what a merge would need;
-    # detail says what. "unrelated": nothing in common.
+    """name: such as "origin/main". tracked: it is the branch's upstream, not only the remote's
+    default branch.
+    state: "gone" (configured, and not in this clone), "cut" (this clone lacks objects that a merge
+    would need; detail says which), "unrelated" (no common ancestor).
+    ahead: the number of commits that only this branch has. rebases: a pull rebases here.
+    """
+
+    name: str
+    tracked: bool = True
     state: Literal["there", "gone", "cut", "unrelated"] = "there"
-    ahead: int = 0  # commits that only this branch has
+    ahead: int = 0
     behind: int = 0
-    rebases: bool = False  # a pull does, here
+    rebases: bool = False
     previews: tuple["FilePreview", ...] = ()  # of checkpoints, sorted by path
     detail: str = ""
 
@@ -34,12 +39,14 @@ def read_upstream(
     env: Mapping[str, str],
     is_asked: Callable[[str], bool] = lambda path: True,
 ) -> Upstream | None:
-    """What the next merge with the upstream would do to the checkpoints; None if there is nothing
-    to merge with. now: seconds since 1970, for validating what would come out. is_asked: whether a
-    path is to be looked at.
+    """Return what the next merge with the upstream would do to the checkpoints; None for no
+    upstream.
+
+    now: seconds since 1970, to validate the results. is_asked: whether a path is to be looked at.
     """
-    top, own = place.top, offline_env(env)
-    tracking = upstream.read_tracking(top, place.git_dir or "", own)
+    top = place.top
+    git_env = offline_env(env)
+    tracking = upstream.read_tracking(top, place.git_dir or "", git_env)
     if tracking is None:
         return None
     found = Upstream(tracking.name, tracking.tracked, "there", tracking.ahead, tracking.behind)
@@ -48,7 +55,7 @@ def read_upstream(
     if not tracking.behind:
         return found
     try:
-        touched = upstream.read_diverged_files(top, tracking, own)
+        touched = upstream.read_diverged_files(top, tracking, git_env)
     except CheckpointError as error:
         return found._replace(state="cut", detail=error.message)
 
@@ -58,22 +65,18 @@ def read_upstream(
     if not files:
         return found
 
-    # Only now is there something to merge: most clones are up to date, and do without all that
-    # merging imports.
+    # imported only now: most clones are up to date, and need nothing that merging imports
     from checkpoint_git.tools.merges.preview import preview_files
 
-    settings = upstream.read_settings(top, tracking.branch, own)
+    settings = upstream.read_settings(top, tracking.branch, git_env)
     paths = [file.path for file in files] if settings.installed else []
-    attributes = read_attribute("merge", top, paths, own)
-    previews = tuple(
-        preview._replace(
-            in_the_way=upstream.is_in_the_way(
-                top, file.old_path or file.path, tracking, settings, file.first is None
-            ),
-            driven=attributes.get(file.path) == DRIVER,
-        )
-        for file, preview in zip(
-            files, preview_files(top, files, settings.choices, now), strict=True
-        )
-    )
-    return found._replace(rebases=settings.rebases, previews=previews)
+    attributes = read_attribute("merge", top, paths, git_env)
+    previews = []
+    for file, preview in zip(files, preview_files(top, files, settings.choices, now), strict=True):
+        name = file.old_path or file.path
+        is_new = file.first is None
+        blocked = upstream.is_in_the_way(top, name, tracking, settings, is_new)
+        driven = attributes.get(file.path) == DRIVER
+        previews.append(preview._replace(in_the_way=blocked, driven=driven))
+
+    return found._replace(rebases=settings.rebases, previews=tuple(previews))
