@@ -1,4 +1,4 @@
-"""`checkpoint audit`: what past merges did to checkpoints, and a commit that repairs the damage."""
+"""`checkpoint audit`: find what past merges did to checkpoints, and repair it in a commit."""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import Blank, command
 from checkpoint_git.core.linediff import show_diff
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.attributes import FILE, find_others
@@ -75,10 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit with code 1 where unrepaired damage remains."""
+    """Show or repair damage; exit with code 1 if unrepaired damage remains."""
     paths = [os.path.normpath(path) for path in args.paths]
     if args.every is not None:
-        args.range, args.all = args.every, True
+        args.range = args.every
+        args.all = True
     if args.all:
         if args.fix or args.dry_run:
             hint = "run it once with --all to look, and once with --fix to repair"
@@ -114,23 +115,29 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def find_unaudited(cwd: str, env: Env) -> list[Finding]:
-    """Return a note of the files that the driver merges, too, and that no audit looks at."""
+    """Return a note about the other files that the driver merges: no audit looks at them."""
     work_tree = find_top(cwd, env).work_tree
-    content = read_content(os.path.join(work_tree, FILE), work_tree) if work_tree else b""
-    patterns = find_others(content) if isinstance(content, bytes) else {}
+    if not work_tree:
+        return []
+    content = read_content(os.path.join(work_tree, FILE), work_tree)
+    if not isinstance(content, bytes):
+        return []
+    patterns = find_others(content)
     if not patterns:
         return []
+
     names = join_some([escape_controls(shorten(pattern, _LONGEST_SHOWN)) for pattern in patterns])
-    message = (
-        f"only checkpoints are audited, and not the other files that the driver merges: {names}"
-    )
+    unaudited = "not the other files that the driver merges"
+    message = f"only checkpoints are audited, and {unaudited}: {names}"
     show = ("git", "show", "--remerge-diff", Blank("the merge", "COMMIT"))
     hint = command(*show, more=" shows what a merge did to them")
     return [Finding(NOT_AUDITED, "note", message, FILE, hint=hint)]
 
 
 def _read_asked(args: argparse.Namespace, cwd: str, env: Env) -> AuditRange:
-    revisions = "HEAD" if args.range is None else args.range
+    revisions = args.range
+    if revisions is None:
+        revisions = "HEAD"
     if args.head is not None:
         return read_squash(cwd, env, revisions, args.base, args.head)
     if args.base is not None:
@@ -163,6 +170,7 @@ def _summarize(found: AuditResult) -> Line:
     parts = [plural(found.merges, "merge")]
     if found.squashes:
         parts.append(plural(len(found.squashes), "squash merge"))
+
     if wrong:
         parts.append(f"{plural(wrong, 'place')} still damaged")
     else:
@@ -172,9 +180,13 @@ def _summarize(found: AuditResult) -> Line:
         parts.append(f"{counts['meant']} that look deliberate")
     if found.reverted:
         parts.append(f"{plural(found.reverted, 'merge')} reverted since")
+    style: Style = "good"
     if unknown:
         parts.append(f"{unknown} not checked")
-    return Line(", ".join(parts), "bad" if wrong else "warn" if unknown else "good")
+        style = "warn"
+    if wrong:
+        style = "bad"
+    return Line(", ".join(parts), style)
 
 
 def _describe_plan(plan: AuditRepair, commit: str | None) -> list[Block]:

@@ -1,4 +1,4 @@
-"""`checkpoint audit --all`: what merges did to every entry of the checkpoints that they touched."""
+"""`checkpoint audit --all`: show what merges did to every entry of the checkpoints they touched."""
 
 import argparse
 from collections import Counter
@@ -25,8 +25,8 @@ from checkpoint_git.tools.merges.audit_range import (
     AuditRange,
     is_named,
     list_merges,
+    make_cut,
     read_tips,
-    tell_cut,
 )
 from checkpoint_git.tools.merges.audited_file import AuditedFile, Schemas
 from checkpoint_git.tools.merges.findings import AuditedMerge, make_event, merge_data
@@ -46,7 +46,7 @@ _STYLE: dict[str, Style] = {
 
 
 def show_entries(args: argparse.Namespace, paths: Sequence[str], invocation: Invocation) -> Outcome:
-    """Exit with code 1 where something was lost, duplicated or mixed up, repaired since or not."""
+    """Show every entry; exit with code 1 if one was lost, duplicated or mixed up, repaired or not."""
     cwd, env = invocation.cwd, fetching_env(invocation.env)
     revisions = args.range or "HEAD"
     tips = read_tips(cwd, env, revisions)
@@ -58,35 +58,41 @@ def show_entries(args: argparse.Namespace, paths: Sequence[str], invocation: Inv
     else:
         commits = [_read_merge(cwd, revisions, tips[0], env)]
 
-    each = read_touched_each(cwd, commits, env)
-    found = follow(each, "looking at merges", len(commits), invocation)
+    touched_files = read_touched_each(cwd, commits, env)
+    found = follow(touched_files, "looking at merges", len(commits), invocation)
     merges = [
         _judge(commit, touched, schemas, paths)
         for commit, touched in zip(commits, found, strict=True)
     ]
     if is_range:
-        merges = [m for m in merges if m.files or m.whole or m.crowded or m.reason]
+        merges = [merge for merge in merges if _is_shown(merge)]
         ends = read_cut_ends(cwd, revisions)
-        merges += [tell_cut(commit) for commit in ends if len(commit.parents) > 1]
+        merges += [make_cut(commit) for commit in ends if len(commit.parents) > 1]
     elif paths:
         _check_paths(merges[0], paths)
 
     return _make_full_outcome(merges, args.strict)
 
 
+def _is_shown(merge: AuditedMerge) -> bool:
+    return bool(merge.files or merge.whole or merge.crowded or merge.reason)
+
+
 def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> MergeCommit:
+    """Return a merge commit. Raises CheckpointError if it has less than two parents."""
     (commit,) = read_commits(cwd, [commit_id], env)
     if len(commit.parents) > 1:
         return commit
+
     name = escape_controls(rev)
     repaired = read_repaired(cwd, commit_id)
     if repaired:
-        commands = join_hints(
-            *(command("checkpoint", "audit", "--all", merge[:12]) for merge in repaired[:3])
-        )
-        raise CheckpointError(f"{name} is not a merge: it repaired what merges did", commands)
+        shows = [command("checkpoint", "audit", "--all", merge[:12]) for merge in repaired[:3]]
+        message = f"{name} is not a merge: it repaired what merges did"
+        raise CheckpointError(message, join_hints(*shows))
 
-    message = f"{name} is not a merge: it has {'one parent' if commit.parents else 'no parent'}"
+    parents = "one parent" if commit.parents else "no parent"
+    message = f"{name} is not a merge: it has {parents}"
     raise CheckpointError(message, advise("name a merge commit", "git", "log", "--merges"))
 
 
@@ -101,6 +107,7 @@ def _judge(
         audited.release_trees()
     if not paths:
         return gather(event, touched, files)
+
     crowded = [path for path in touched.crowded if path in paths]
     named = [file for file in files if is_named(file, paths)]
     return gather(event, touched._replace(whole=0, crowded=crowded), named)
@@ -160,9 +167,12 @@ def _describe_file(merge: AuditedMerge, audited: AuditedFile) -> Iterator[Line]:
     counts = Counter(entry.verdict for entry in found.entries)
     parts = [f"{number} {verdict}" for verdict, number in counts.items()]
     parts.append(f"{found.agreed} agreed")
-    renamed = f" (was {file.old_path})" if file.old_path else ""
+    title = file.path
+    if file.old_path:
+        title = f"{file.path} (was {file.old_path})"
     style: Style = "bad" if found.has_failed else ""
-    yield Line(f"  {file.path}{renamed}: {', '.join(parts)}", style)
+    yield Line(f"  {title}: {', '.join(parts)}", style)
+
     for version, message in found.unreadable:
         yield Line(f"    {version} cannot be read: {message}", "warn")
     parents = merge.event.name_parents(file)
@@ -187,6 +197,10 @@ def _summarize_all(merges: Sequence[AuditedMerge], counts: Counter[str], is_bad:
     else:
         parts.append("no damage")
 
+    style: Style = "good"
     if unknown:
         parts.append(f"{unknown} not judged")
-    return Line(", ".join(parts), "bad" if is_bad else "warn" if unknown else "good")
+        style = "warn"
+    if is_bad:
+        style = "bad"
+    return Line(", ".join(parts), style)

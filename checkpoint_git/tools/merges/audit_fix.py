@@ -1,5 +1,5 @@
-"""`audit --fix`: one commit that repairs what merges did wrong, file by file, except where it was
-edited since.
+"""`audit --fix`: repair what merges did wrong in one commit, file by file, except what was edited
+since.
 """
 
 import os
@@ -55,17 +55,18 @@ class AuditRepair(NamedTuple):
 def plan_repair(
     plain: Plain, audited: Sequence[AuditedMerge], now: int, env: Mapping[str, str]
 ) -> AuditRepair:
-    """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env:
-    CHECKPOINT_SKILL limits it to that skill's checkpoint. Raises CheckpointError if no commit can
-    be made now.
+    """Return what repairs the damage that still shows.
+
+    audited: newest first, as compared with HEAD.
+    env: CHECKPOINT_SKILL limits the repair to that skill's checkpoint.
+    Raises CheckpointError if no commit can be made now.
     """
-    own = clean_env(env)
-    site = read_site(plain.cwd, own)
+    git_env = clean_env(env)
+    site = read_site(plain.cwd, git_env)
     operation = read_operation(site.git_dir)
     if operation and site.work_tree:
-        raise CheckpointError(
-            f"a {operation} waits to be finished here", "finish or abort it, then repair"
-        )
+        message = f"a {operation} waits to be finished here"
+        raise CheckpointError(message, "finish or abort it, then repair")
 
     damaged: dict[str, list[tuple[Event, AuditedFile]]] = {}
     for merge in reversed(audited):
@@ -73,17 +74,18 @@ def plan_repair(
             if any(not hit.meant for hit in file.hits):
                 damaged.setdefault(file.file.path, []).append((merge.event, file))
 
-    dirty = read_changed(site.work_tree, list(damaged), own) if site.work_tree else set()
+    dirty = set[str]()
+    if site.work_tree:
+        dirty = read_changed(site.work_tree, list(damaged), git_env)
     contents = read_files_at(plain.cwd, list(damaged), plain.env, site.head)
     owner = env.get("CHECKPOINT_SKILL", "")
-    plan = AuditRepair(site, [], [], own)
+    plan = AuditRepair(site, [], [], git_env)
     for path, files in damaged.items():
         before = contents[path]
         if owner and os.path.basename(path) != f"{owner}.checkpoint.json":
+            why = f"this session works as {owner} (CHECKPOINT_SKILL)"
             hint = "let the session that owns the file repair it"
-            plan.refused.append(
-                _refuse(path, "", f"this session works as {owner} (CHECKPOINT_SKILL)", hint)
-            )
+            plan.refused.append(_refuse(path, "", why, hint))
         elif path in dirty:
             hint = f"commit {shlex.quote(path)} or discard the changes, and run it again"
             plan.refused.append(_refuse(path, "", "it has uncommitted changes", hint))
@@ -103,7 +105,9 @@ def _refuse_gone(path: str, event: Event, audited: AuditedFile) -> Finding:
     versions = audited.file
     hint = _show(path, event)
     if versions.first is None or versions.second is None:
-        holder = versions.parents[1 if versions.first is None else 0]
+        holder, other = versions.parents
+        if versions.first is None:
+            holder = other
         restores = " restores it, to keep or remove in a commit"
         hint = command("git", "checkout", event.parents[holder - 1][:12], "--", path, more=restores)
     return _refuse(path, "", "the merge dropped the file: decide by hand", hint)
@@ -120,12 +124,14 @@ def _plan_file(
     files: Sequence[tuple[Event, AuditedFile]],
     now: int,
 ) -> None:
-    data, merges = before, list[str]()
+    """Add the repair of one file to the plan, merge by merge, oldest first."""
+    data = before
+    merges: list[str] = []
     for event, audited in files:
         wanted = {key_of(hit.entry) for hit in audited.hits if hit.entry and not hit.meant}
-        hint = (
-            "look at both sides, and write what is missing" if event.squash else _show(path, event)
-        )
+        hint: AnyHint = _show(path, event)
+        if event.squash:
+            hint = "look at both sides, and write what is missing"
         repaired = _repair(audited, data, wanted)
         if isinstance(repaired, str):
             plan.refused.append(_refuse(path, "", repaired, hint))
@@ -138,17 +144,20 @@ def _plan_file(
             refused = refused or _list_remaining(audited, data, wanted)
         plan.refused.extend(_refuse(path, *refusal, hint) for refusal in refused[:_MOST_REFUSED])
 
-    errors = [] if data == before else find_new_errors(path, data, [before], now)
+    if data == before:
+        return
+    errors = find_new_errors(path, data, [before], now)
     if errors:
         why = f"the result would be invalid: {errors[0].message}"
         plan.refused.append(_refuse(path, errors[0].where, why, "fix it by hand"))
-    elif data != before:
+    else:
         plan.files.append(FileRepair(path, before, data, tuple(merges)))
 
 
 def _list_remaining(audited: AuditedFile, data: bytes, wanted: set[Key]) -> tuple[Refusal, ...]:
+    """Return the wanted entries that are still damaged in a repaired file."""
     remaining = [entry for entry in audited.judge.judge(data).damage if key_of(entry) in wanted]
-    return tuple((e.where, f"{shorten(e.name, 80)} is as it was") for e in remaining)
+    return tuple((entry.where, f"{shorten(entry.name, 80)} is as it was") for entry in remaining)
 
 
 def _repair(audited: AuditedFile, data: bytes, wanted: set[Key]) -> Repaired | str:
@@ -162,22 +171,25 @@ def _repair(audited: AuditedFile, data: bytes, wanted: set[Key]) -> Repaired | s
             return "both sides changed the same fields: decide by hand"
         return Repaired(made, ())
 
-    readable = result if audited.is_readable else None
+    if not audited.is_readable:
+        result = None
     is_whole = audited.how == "lines"
     try:
-        return repair(judge, readable, data, lambda e: key_of(e) in wanted, whole=is_whole)
+        return repair(judge, result, data, lambda entry: key_of(entry) in wanted, whole=is_whole)
     except JsonTextError as error:
         return f"it cannot be read as JSON: {error.message}"
 
 
 def write_plan(plan: AuditRepair, on_wait: Callable[[], None]) -> str:
+    """Commit the repair, and return the commit. Raises CheckpointError if HEAD or one of its files
+    changed meanwhile.
+    """
     site = plan.site
     contents = {file.path: file.after for file in plan.files}
     # Paths are untrusted: what could end a line of the message or look like a trailer is escaped.
     paths = [f"- {escape_controls(shorten(path, 200))}" for path in contents]
-    message = "\n".join(
-        [SUBJECT, "", *paths, "", *(f"{TRAILER}: {merge}" for merge in plan.merges), ""]
-    )
+    trailers = [f"{TRAILER}: {merge}" for merge in plan.merges]
+    message = "\n".join([SUBJECT, "", *paths, "", *trailers, ""])
     if not site.work_tree:
         return write_repair(site, contents, message, plan.env)
     with hold_lock(lock_path(plan_place(site.work_tree)), on_wait=on_wait):

@@ -1,4 +1,4 @@
-"""A range of history audited: the damage of its merges that is still there."""
+"""Audit a range of history: find the damage of its merges that is still there."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,20 +27,31 @@ from checkpoint_git.tools.merges.line_merge import Events, audit_merges, keep_la
 
 
 class AuditRange(NamedTuple):
-    revisions: str  # as rev-list takes them, no option among them
-    head: str  # with which what the merges did is compared
-    ahead: bool = False  # the range is not part of HEAD's history
-    squash: MergeCommit | None = None  # one commit, its sides its parents
+    """revisions: as rev-list takes them, without options. options: for rev-list.
+    head: the commit with which the merges' results are compared.
+    ahead: the range is not part of HEAD's history.
+    squash: the only commit of the range, with its two sides as parents. names: of the sides.
+    """
+
+    revisions: str
+    head: str
+    ahead: bool = False
+    squash: MergeCommit | None = None
     names: tuple[str, str] = ("", "")
-    options: tuple[str, ...] = ()  # more words for rev-list
+    options: tuple[str, ...] = ()
 
 
 class AuditResult(NamedTuple):
-    merges: int  # in the range
+    """merges: how many are in the range. squashes: ids. audited: merges to report, newest first.
+    reverted: how many damaging merges a later commit reverted as a whole.
+    end: the commit before which a shallow clone knows nothing of the range, "" for none.
+    """
+
+    merges: int
     squashes: set[str]
-    audited: list[AuditedMerge]  # those with something to report, newest first
-    reverted: int  # damaging ones that a later commit reverted as a whole
-    end: str  # a commit before which a shallow clone knows nothing of the range, "" for none
+    audited: list[AuditedMerge]
+    reverted: int
+    end: str
 
 
 def read_tips(cwd: str, env: Env, revisions: str) -> list[str]:
@@ -50,9 +61,10 @@ def read_tips(cwd: str, env: Env, revisions: str) -> list[str]:
     if revisions and not revisions.startswith("-"):
         words = ["rev-parse", "--revs-only", revisions]
         result = run_git(words, cwd, env=env, check=False)
-        ids = result.out.decode().split() if result.code == 0 else []
+        if result.code == 0:
+            ids = result.out.decode().split()
 
-    tips = [read_commit(cwd, one, env) for one in ids if not one.startswith("^")]
+    tips = [read_commit(cwd, tip, env) for tip in ids if not tip.startswith("^")]
     if not tips:
         message = f"invalid range {escape_controls(shorten(revisions, 80))!r}"
         raise CheckpointError(message, "give one such as main~20..main, or a branch")
@@ -61,26 +73,35 @@ def read_tips(cwd: str, env: Env, revisions: str) -> list[str]:
 
 
 def read_range(cwd: str, env: Env, revisions: str) -> AuditRange:
+    """Return the range of the merges to audit. Raises CheckpointError if it names no commit."""
     tips = read_tips(cwd, env, revisions)
     head = find_commit(cwd, "HEAD", env)
-    ahead = not head or bool(read_outside(cwd, tips, env))
-    return AuditRange(revisions, tips[0] if ahead else head, ahead)
+    if not head or read_outside(cwd, tips, env):
+        return AuditRange(revisions, tips[0], ahead=True)
+    return AuditRange(revisions, head)
 
 
 def read_squash(cwd: str, env: Env, rev: str, base: str | None, head: str) -> AuditRange:
-    """Return one commit that holds a branch's work without naming it. base: None for its parent."""
+    """Return the range of one commit that has a branch's work without naming the branch.
+
+    base: the side that it was squashed into; None for its parent. head: the branch.
+    """
     (commit,) = read_commits(cwd, [read_commit(cwd, rev, env)], env)
-    if base is None and not commit.parents:
+    if base is not None:
+        first = read_commit(cwd, base, env)
+    elif commit.parents:
+        first = commit.parents[0]
+    else:
         message = f"{escape_controls(rev)} has no parent"
         raise CheckpointError(message, "name what it is based on: --base REF")
-    first = commit.parents[0] if base is None else read_commit(cwd, base, env)
+
     sides = (first, read_commit(cwd, head, env))
     asked = read_range(cwd, env, commit.id)
     return asked._replace(squash=commit._replace(parents=sides), names=(base or first[:8], head))
 
 
 class _Found(NamedTuple):
-    """The merges of a range that call for a look. ends: where a shallow clone was cut off."""
+    """The merges of a range that may have done damage. ends: where a shallow clone is cut off."""
 
     events: Events
     merges: int = 0
@@ -104,11 +125,14 @@ def _find_events(cwd: str, asked: AuditRange, env: Env) -> _Found:
 def audit_range(
     plain: Plain, asked: AuditRange, schemas: Schemas, invocation: Invocation, strict: bool
 ) -> AuditResult:
-    """strict: what somebody seems to have meant counts too."""
+    """Return the damage of a range's merges that lasts.
+
+    strict: losses that look deliberate count like others.
+    """
     cwd, env = plain.cwd, plain.env
     found = _find_events(cwd, asked, env)
-    each = audit_merges(cwd, found.events, schemas, env, plain)
-    merges = follow(each, "auditing merges", len(found.events), invocation)
+    audits = audit_merges(cwd, found.events, schemas, env, plain)
+    merges = follow(audits, "auditing merges", len(found.events), invocation)
     reported = [merge for merge in merges if merge.is_reported]
     lasting = [keep_lasting(cwd, merge, asked.head, env) for merge in reported]
 
@@ -118,26 +142,32 @@ def audit_range(
         merge for merge in lasting if merge.is_reported and merge.event.commit not in reverts
     ]
     if strict:
-        for file in (file for merge in audited for file in merge.files):
-            file.hits = [hit._replace(meant=False) for hit in file.hits]
+        for merge in audited:
+            for file in merge.files:
+                file.hits = [hit._replace(meant=False) for hit in file.hits]
 
-    cut = [tell_cut(commit) for commit in found.ends if len(commit.parents) > 1]
+    cut = [make_cut(commit) for commit in found.ends if len(commit.parents) > 1]
     end = next((commit.id for commit in found.ends if len(commit.parents) == 1), "")
     return AuditResult(
-        found.merges + len(cut), set(found.squashes), audited + cut, len(reverts), end
+        merges=found.merges + len(cut),
+        squashes=set(found.squashes),
+        audited=audited + cut,
+        reverted=len(reverts),
+        end=end,
     )
 
 
 def audit_recent(cwd: str, ids: Sequence[str], env: Env) -> list[AuditedMerge]:
-    """Return what merges of HEAD's history did and HEAD still shows; none of them is made again."""
-    schemas, head = Schemas(read_choices(cwd)), read_commit(cwd, "HEAD", env)
+    """Return what merges of HEAD's history did that HEAD still shows; no merge is made again."""
+    schemas = Schemas(read_choices(cwd))
+    head = read_commit(cwd, "HEAD", env)
     events = [(commit, make_event(commit)) for commit in read_touching_merges(cwd, ids, env)]
-    merges: list[AuditedMerge] = []
-    with suppress(CheckpointError):  # which ends the merges where none can be judged
-        merges.extend(
-            keep_lasting(cwd, merge, head, env) for merge in audit_merges(cwd, events, schemas, env)
-        )
-    return [merge for merge in merges if merge.is_reported]
+    lasting: list[AuditedMerge] = []
+    # an unreadable merge ends the audit; those before it count
+    with suppress(CheckpointError):
+        for merge in audit_merges(cwd, events, schemas, env):
+            lasting.append(keep_lasting(cwd, merge, head, env))
+    return [merge for merge in lasting if merge.is_reported]
 
 
 def list_merges(cwd: str, asked: AuditRange, env: Env) -> list[str]:
@@ -145,22 +175,24 @@ def list_merges(cwd: str, asked: AuditRange, env: Env) -> list[str]:
     return run_git(words, cwd, env=env).out.decode().split()
 
 
-def tell_cut(commit: MergeCommit) -> AuditedMerge:
+def make_cut(commit: MergeCommit) -> AuditedMerge:
+    """Return a merge that cannot be audited because a shallow clone ends at it."""
     return AuditedMerge(make_event(commit), [], reason=f"this clone was cut off there; {UNSHALLOW}")
 
 
 def keep_paths(found: AuditResult, paths: Sequence[str]) -> AuditResult:
-    """Leave out all files but these; no paths for all."""
+    """Return the result for these files alone; no paths for all."""
     if not paths:
         return found
-    audited = [
-        merge._replace(
-            files=[file for file in merge.files if is_named(file, paths)],
-            crowded=tuple(path for path in merge.crowded if path in paths),
-        )
-        for merge in found.audited
-    ]
-    return found._replace(audited=[merge for merge in audited if merge.is_reported])
+
+    audited = []
+    for merge in found.audited:
+        files = [file for file in merge.files if is_named(file, paths)]
+        crowded = tuple(path for path in merge.crowded if path in paths)
+        kept = merge._replace(files=files, crowded=crowded)
+        if kept.is_reported:
+            audited.append(kept)
+    return found._replace(audited=audited)
 
 
 def is_named(file: AuditedFile, paths: Sequence[str]) -> bool:

@@ -1,6 +1,4 @@
-"""`checkpoint ci`: what a job of a forge runs, because no forge's merge button runs a merge
-driver.
-"""
+"""`checkpoint ci`: verbs for jobs of a forge, because no forge's merge button runs a merge driver."""
 
 import argparse
 from collections.abc import Iterator
@@ -98,9 +96,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return _verify_candidate(args, invocation)
 
 
-# It fetches no commits; in a partial clone git may get the files that it compares.
 def _verify_line_merge(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit with code 1 where a line-based merge stops, or does what no rule would."""
+    """Predict a text merge; exit with code 1 if it stops, or does what no merge rule would.
+
+    No commits are fetched; in a partial clone git may get the files that are compared.
+    """
     cwd, env = invocation.cwd, fetching_env(clean_env(invocation.env))
     if not args.base:
         verify = ("checkpoint", "ci", "verify", "--base", "origin/main", "--head", "HEAD")
@@ -177,12 +177,15 @@ def _read_candidate(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> 
             hint = "name the commit that it is based on; a shallow clone may lack it"
             raise CheckpointError("the candidate is not based on the base branch", hint)
     else:
-        base, *others = read_commits(cwd, [candidate], env)[0].parents or ("",)
-        if not others:
+        (commit,) = read_commits(cwd, [candidate], env)
+        if len(commit.parents) < 2:
             hint = "for a squash, name both sides: --base REF --head REF"
             raise CheckpointError(f"{candidate[:12]} is not a merge", hint)
+        base = commit.parents[0]
 
-    # where a shallow clone lacks the base, only the candidate is asked for, and is reported as
+    # without the base, as in a shallow clone, the candidate alone is audited: it is reported as
     # truncated
-    revisions = f"{base}..{candidate}" if has_commit(cwd, base, env) else candidate
+    revisions = candidate
+    if has_commit(cwd, base, env):
+        revisions = f"{base}..{candidate}"
     return AuditRange(revisions, candidate, options=("--first-parent",))

@@ -1,4 +1,4 @@
-"""Merges made line by line, as servers make them: foreseen, or made again to see what was by
+"""Merge line by line, as servers do: to predict a merge, or to see what in a past one was done by
 hand.
 """
 
@@ -63,7 +63,7 @@ def predict_line_merge(
 
 
 def _list_stops(stopped: dict[str, tuple[str, ...]]) -> AuditedFile:
-    # files of which git has no three versions
+    # files that git does not have in three versions
     audited = AuditedFile(Versions("", "", (), None, None, None, (1, 2)), {})
     audited.how = "foreseen"
     audited.hits = [
@@ -86,7 +86,9 @@ def _make_stop(audited: AuditedFile, kinds: Sequence[str]) -> Hit:
 
 
 def _describe_stop(kinds: Sequence[str]) -> str:
-    return f"decide by hand ({', '.join(kinds)})" if any(kinds) else "decide by hand"
+    if not any(kinds):
+        return "decide by hand"
+    return f"decide by hand ({', '.join(kinds)})"
 
 
 Events = Sequence[tuple[MergeCommit, Event]]
@@ -98,17 +100,20 @@ def audit_merges(
     """Yield what merges did to the checkpoints that they touched, in a few git processes for all.
 
     Each commit's parents are the sides, also of a squash that names only one.
-    plain: where each merge is made again line by line, which says how its result was made. Where
-    nobody had a say in it, whatever differs from the rules is a hit; where somebody resolved it,
-    only what no rule allows. None: nobody asks, and only damage is a hit.
+
+    plain: where each merge is made again line by line, to find how its result was made. If git
+    made it alone, all that differs from the rules is a hit; if somebody resolved it, only what no
+    rule allows. None: merges are not made again, and only damage is a hit.
     """
     found = read_touched_each(cwd, [commit for commit, _ in events], env)
     for (commit, event), touched in zip(events, found, strict=True):
         if isinstance(touched, str):
             yield AuditedMerge(event, [], reason=touched)
             continue
+
         files = [file for file in map(schemas.audit, touched.files) if file.is_suspect]
-        if event.squash:  # what the branch did not touch, the commit changed on its own account
+        if event.squash:
+            # a file that the branch did not touch was changed in the commit itself
             files = [file for file in files if file.file.second != file.base]
         if plain is not None:
             _find_ways(plain, commit, files)
@@ -149,29 +154,34 @@ def _find_ways(plain: Plain, commit: MergeCommit, files: Iterable[AuditedFile]) 
         path = audited.file.path
         if path in stopped:
             audited.how = resolved
+        elif results[path] == audited.file.result:
+            audited.how = "lines"
         else:
-            audited.how = "lines" if results[path] == audited.file.result else "changed"
+            audited.how = "changed"
 
 
 def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
-    """Mark losses that no picking of sides brings about: somebody wrote the file so."""
+    """Return the hits, with losses marked that come from no choice of sides: somebody wrote the
+    file like that.
+    """
     hits = audited.hits
     if not any(hit.kind == "lost" for hit in hits):
         return hits
     keys = _find_picked_damage(cwd, audited)
     if keys is None:
         return hits
+
     marked = []
     for hit in hits:
-        is_meant = hit.kind == "lost" and hit.entry is not None and key_of(hit.entry) not in keys
-        marked.append(hit._replace(meant=True) if is_meant else hit)
-
+        if hit.kind == "lost" and hit.entry is not None and key_of(hit.entry) not in keys:
+            hit = hit._replace(meant=True)
+        marked.append(hit)
     return marked
 
 
 def _find_picked_damage(cwd: str, audited: AuditedFile) -> set[Key] | None:
-    """Return what is damaged where one side is picked for every conflict; None if that is
-    unknown.
+    """Return the damage of a text merge in which one side is chosen for every conflict; None if
+    that is unknown.
     """
     file = audited.file
     if file.result in (file.first, file.second):
@@ -184,7 +194,7 @@ def _find_picked_damage(cwd: str, audited: AuditedFile) -> set[Key] | None:
 
 
 def keep_lasting(cwd: str, merge: AuditedMerge, head: str, env: Env) -> AuditedMerge:
-    """Leave out what was brought back before `head`, a full id."""
+    """Return the merge without the damage that was repaired by `head`, a full id."""
     paths = [audited.file.path for audited in merge.files]
     contents = read_files_at(cwd, paths, env, head)
     for audited in merge.files:

@@ -36,9 +36,10 @@ merged
 if TYPE_CHECKING:
     from checkpoint_git.merge.validity import Judge
 
-FAILED, _MOST_TOLD = 255, 127
+FAILED = 255
+_MOST_COUNTED = 127  # conflicts in the exit code
 _LABELS = ("ours", "base", "theirs")
-# what is behind it merges by its structure
+# a document merges by its structure where a reference leads nowhere
 _HARMLESS = (
     "schema/dead-reference",
     "schema/foreign-reference",
@@ -85,19 +86,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    """One line on stderr for each conflict. Raises CheckpointError."""
+    """Merge, and report each conflict in a line on stderr. Raises CheckpointError."""
     if not 1 <= args.marker_size <= 1000 or len(args.labels) > len(_LABELS):
-        raise CheckpointError(
-            "--marker-size is 1 to 1000, and -L is given three times at most", "see --help"
-        )
+        message = "--marker-size is 1 to 1000, and -L is given three times at most"
+        raise CheckpointError(message, "see --help")
 
     paths = [os.path.join(invocation.cwd, name) for name in (args.ours, args.base, args.theirs)]
+    judge = None
     if args.schema is None:
-        schema, judge = load_merge_schema(paths[0].lstrip("/")), None
+        schema = load_merge_schema(paths[0].lstrip("/"))
     else:
         named = os.path.join(invocation.cwd, os.path.expanduser(args.schema))
         schema = scan_tokens(decode(read_schema("--schema", named)))
-        judge = make_judge(schema) if isinstance(schema, dict) else None
+        if isinstance(schema, dict):
+            judge = make_judge(schema)
 
     merged = _merge(paths, schema, args.marker_size, judge)
     if args.side is not None:
@@ -106,35 +108,37 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if not args.stdout:
         write_file(paths[0], text.encode())
     if not args.quiet:
-        invocation.stderr.write("".join(_tell(merged, args.ours)))
-    return Answer((text,) if args.stdout else (), min(len(merged.conflicts), _MOST_TOLD))
+        for line in _list_conflicts(merged, args.ours):
+            invocation.stderr.write(f"checkpoint: {line}\n")
+
+    output = (text,) if args.stdout else ()
+    return Answer(output, min(len(merged.conflicts), _MOST_COUNTED))
 
 
 def tell_error(words: list[str], error: CheckpointError) -> Answer:
-    """Exit codes up to 127 count conflicts, so that a failure has git's own."""
-    return Answer(
-        (), FAILED, f"checkpoint: {error.message}" + (f"; {error.hint}" if error.hint else "")
-    )
+    """Return a failure with git's exit code: those up to 127 count conflicts."""
+    message = f"checkpoint: {error.message}"
+    if error.hint:
+        message = f"{message}; {error.hint}"
+    return Answer((), FAILED, message)
 
 
 def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> bytes:
-    """A schema's bytes, by its full path. root: as for lint_schema. Raises CheckpointError if it
-    would be misread.
+    """Return a schema's bytes, by its full path. root: as for lint_schema. Raises CheckpointError
+    if the schema cannot be read, or would be misread.
     """
     shown = f"{option}: {quote_word(path)}"
     try:
         data = _read(path)
         found = lint_schema(load(decode(data)), root)
     except (OSError, JsonTextError) as error:
-        raise CheckpointError(
-            f"{shown} cannot be read: {error}", "give the path of a JSON Schema"
-        ) from None
+        message = f"{shown} cannot be read: {error}"
+        raise CheckpointError(message, "give the path of a JSON Schema") from None
 
-    wrong = next(
-        (finding for finding in found if root is not None or finding.code not in _HARMLESS), None
-    )
-    if wrong:
-        raise CheckpointError(f"{shown}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
+    for finding in found:
+        if root is not None or finding.code not in _HARMLESS:
+            message = f"{shown}: {finding.where or '/'}: {finding.message}"
+            raise CheckpointError(message, finding.hint)
     return data
 
 
@@ -148,40 +152,48 @@ def _merge(
         )
     except JsonTextError as error:
         if not error.version:
-            raise CheckpointError(
-                f"--schema: {error.message}", "check the schema with a validator"
-            ) from None
+            message = f"--schema: {error.message}"
+            raise CheckpointError(message, "check the schema with a validator") from None
         path = quote_word(paths[_LABELS.index(error.version)])
         hint = command("git", "merge-file", *paths, more=" merges them as lines")
         raise CheckpointError(f"{path}: line {error.line}: {error.message}", hint) from None
 
 
 def _read(path: str) -> bytes:
-    # what a shell hands over, <(...), is a pipe, and its writer is there
+    # one byte too much: decode refuses what is longer than a document may be
+    longest = MAX_BYTES + 1
     real = os.path.realpath(path)
-    with (
-        open(path, "rb") if real.startswith(("/dev/fd/", "/proc/")) else open_plain(real) as stream
-    ):
-        return stream.read(MAX_BYTES + 1)  # decode refuses what is longer
+    if real.startswith(("/dev/fd/", "/proc/")):
+        # a pipe from the shell's <(...), whose writer is there
+        with open(path, "rb") as pipe:
+            return pipe.read(longest)
+    with open_plain(real) as stream:
+        return stream.read(longest)
 
 
 def _relabel(text: str, labels: list[str], size: int) -> Iterator[str]:
-    # no line of JSON begins with a marker: text in quotes holds no line end
+    """Yield the parts of the text, with the user's labels in its conflict markers."""
+    if not labels:
+        yield text
+        return
+
+    # a line of JSON never begins with a marker: text in quotes has no line end
     names = dict(zip(_LABELS, labels, strict=False))
     marker = re.compile(rf"^([<|>])\1{{{size - 1}}} (ours|base|theirs)(?=:)", re.MULTILINE)
     last = 0
-    for found in marker.finditer(text) if names else ():
+    for found in marker.finditer(text):
         yield text[last : found.start(2)] + escape_controls(names.get(found[2], found[2]))
         last = found.end()
     yield text[last:]
 
 
-def _tell(merged: Merged, path: str) -> Iterator[str]:
+def _list_conflicts(merged: Merged, path: str) -> Iterator[str]:
+    name = escape_controls(path)
     for clash in list_clashes(merged, 60):
-        where = escape_controls(clash.where) or "/"
+        place = f"{name} at {escape_controls(clash.where) or '/'}"
         if clash.question:
-            yield f"checkpoint: conflict in {escape_controls(path)} at {where}: {say_question(clash.question)}\n"
-            continue
-        yield f"checkpoint: conflict in {escape_controls(path)} at {where}: ours {clash.ours}, theirs {clash.theirs}\n"
+            yield f"conflict in {place}: {say_question(clash.question)}"
+        else:
+            yield f"conflict in {place}: ours {clash.ours}, theirs {clash.theirs}"
     for line in tell_superseded(merged.context):
-        yield f"checkpoint: {escape_controls(path)}: {escape_controls(line)}\n"
+        yield f"{name}: {escape_controls(line)}"

@@ -1,4 +1,4 @@
-"""The damage of a past merge repaired in a later version, except where that was edited since."""
+"""Repair the damage of a past merge in a later version, except where that was edited since."""
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -41,28 +41,37 @@ def repair(
 
     result: what the merge made of the file; None if it cannot be read.
     is_wanted: which damaged entries are repaired.
-    whole: nobody had a say in the result, so all of it may become what the rules make of it.
+    whole: git made the result alone, so all of it may become what the rules make of it.
     Raises JsonTextError if `later` is not JSON.
     """
     if result is None:
-        return _mend(judge, later, is_wanted)
+        return _repair_entries(judge, later, is_wanted)
 
-    right = remake(judge) if whole else None
-    repaired = _mend(judge, result, is_wanted) if right is None else Repaired(right, ())
+    right = None
+    if whole:
+        right = remake(judge)
+    if right is None:
+        repaired = _repair_entries(judge, result, is_wanted)
+    else:
+        repaired = Repaired(right, ())
+
     merged = merge_file(result, later, repaired.data, judge.schema)
     touched = tuple((conflict.where, TOUCHED) for conflict in merged.conflicts)
     return Repaired(decide_all(merged, OURS).data, (*repaired.refused, *touched))
 
 
 def remake(judge: MergeJudge) -> bytes | None:
-    """Return what the rules make of the merge's inputs; None where they leave a conflict."""
+    """Return what the rules make of the merge's inputs; None if they leave a conflict."""
     if judge.merged is None or judge.merged.conflicts:
         return None
     return judge.merged.data
 
 
-def _mend(judge: MergeJudge, data: bytes, is_wanted: Callable[[EntryVersions], bool]) -> Repaired:
-    # Containers are found before the first of them is changed: their places in lists move.
+def _repair_entries(
+    judge: MergeJudge, data: bytes, is_wanted: Callable[[EntryVersions], bool]
+) -> Repaired:
+    """Return a version of the file with its wanted entries as the rules want them."""
+    # containers are found before the first of them is changed: their places in lists move
     root = parse(decode(data))
     value = deepcopy(root.value)
     refused: list[Refusal] = []
@@ -81,9 +90,9 @@ def _mend(judge: MergeJudge, data: bytes, is_wanted: Callable[[EntryVersions], b
             items.setdefault(_holder_of(entry), (holder, []))[1].append(entry)
 
     for holder, entry in members:
-        refused += _mend_member(holder, entry)
+        refused += _repair_member(holder, entry)
     for holder, entries in items.values():
-        refused += _mend_items(holder, entries)
+        refused += _repair_items(holder, entries)
     return Repaired(rewrite(root, value).encode(), tuple(refused))
 
 
@@ -93,11 +102,14 @@ def _holder_of(entry: EntryVersions) -> str:
 
 def _find_holder(value: Any, entry: EntryVersions) -> Any:
     for key in split_pointer(_holder_of(entry)):
-        value = value[int(key)] if type(value) is list else value[key]
+        if type(value) is list:
+            value = value[int(key)]
+        else:
+            value = value[key]
     return value
 
 
-def _mend_member(holder: dict[str, Any], entry: EntryVersions) -> Iterable[Refusal]:
+def _repair_member(holder: dict[str, Any], entry: EntryVersions) -> Iterable[Refusal]:
     if not entry.sides.is_settled:
         yield entry.where, CONTRADICTED
         return
@@ -109,11 +121,14 @@ def _mend_member(holder: dict[str, Any], entry: EntryVersions) -> Iterable[Refus
         holder[key] = deepcopy(wanted.value)
 
 
-def _mend_items(holder: list[Any], entries: list[EntryVersions]) -> Iterable[Refusal]:
-    # every damaged item comes to be there as often, and as, the rules want it
+def _repair_items(holder: list[Any], entries: list[EntryVersions]) -> Iterable[Refusal]:
+    """Change a list so that it has each damaged item as often, and with the content, that the
+    rules give it; yield the items that the rules leave to the user.
+    """
     assert entries[0].item is not None
     lists = entries[0].item.lists
-    for_first, for_second = _group_by_key(lists.for_first), _group_by_key(lists.for_second)
+    for_first = _group_by_key(lists.for_first)
+    for_second = _group_by_key(lists.for_second)
     wanted: set[str] = set()
     for entry in entries:
         assert entry.item is not None
@@ -138,12 +153,15 @@ def _group_by_key(items: Items) -> dict[str, list[Node]]:
     return groups
 
 
-def _are_same(left: list[Node], right: list[Node]) -> bool:
-    return len(left) == len(right) and all(map(is_same, left, right))
+def _are_same(nodes: list[Node], others: list[Node]) -> bool:
+    return len(nodes) == len(others) and all(map(is_same, nodes, others))
 
 
 def _put_in(holder: list[Any], lists: Lists, wanted: set[str]) -> list[Any]:
-    # What is missing goes behind the nearest item before it by the rules' order, else to the front.
+    """Return the list with the wanted items as the rules make them.
+
+    A missing item goes behind the nearest item before it in the rules' order, or to the front.
+    """
     right = {identity: node for identity, node in lists.for_first.items() if identity[0] in wanted}
     kept = {
         identity: item
@@ -160,7 +178,9 @@ def _put_in(holder: list[Any], lists: Lists, wanted: set[str]) -> list[Any]:
 
     items: list[Any] = [deepcopy(right[identity].value) for identity in missing.get(None, ())]
     for identity, item in kept.items():
-        items.append(deepcopy(right[identity].value) if identity in right else item)
-        items += [deepcopy(right[each].value) for each in missing.get(identity, ())]
+        if identity in right:
+            item = deepcopy(right[identity].value)
+        items.append(item)
+        items += [deepcopy(right[added].value) for added in missing.get(identity, ())]
 
     return items
