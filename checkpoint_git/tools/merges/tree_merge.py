@@ -193,11 +193,8 @@ def _join(
     remaining = list(_list_others(merged, paths))
     made: dict[str, tuple[str, bytes]] = {}
     for file in mine:
-        merged_file, conflict = _merge_checkpoint(file, contents, schemas, sealed)
+        merged_file, mode, conflict = _merge_mine(file, contents, schemas, sealed)
         files.append(merged_file)
-        mode, is_agreed = _merge_modes(*(side.mode if side else "" for side in file.sides))
-        if conflict is None and not is_agreed:
-            conflict = Remaining(file.path, "mode", _MODE)
         if conflict is not None:
             remaining.append(conflict)
         if merged_file.data is not None:
@@ -216,6 +213,17 @@ def _join(
     )
     files.sort(key=lambda file: file.path)
     return MergedTree(tree, tuple(bases), tuple(files), tuple(remaining))
+
+
+def _merge_mine(
+    file: trees.Unsettled, contents: Mapping[str, bytes], schemas: Schemas, sealed: Sealed
+) -> tuple[MergedFile, str, Remaining | None]:
+    """Return the merged file, its mode, and the conflict that it leaves to the user."""
+    merged_file, conflict = _merge_checkpoint(file, contents, schemas, sealed)
+    mode, is_agreed = _merge_modes(*(side.mode if side else "" for side in file.sides))
+    if conflict is None and not is_agreed:
+        conflict = Remaining(file.path, "mode", _MODE)
+    return merged_file, mode, conflict
 
 
 def _merge_checkpoint(
