@@ -3,7 +3,7 @@ line.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from checkpoint_git.core.terminal_text import quote_word
 
@@ -199,6 +199,17 @@ def _write_step(step: Step, write_commands: Callable[[Sequence[Argv]], str]) -> 
 def write_shell(commands: Sequence[Argv]) -> str:
     """Return commands as a user pastes them into a shell."""
     return " && ".join(" ".join(_quote(word) for word in argv) for argv in commands)
+
+
+def describe_hint(hint: AnyHint) -> dict[str, Any]:
+    """Return the members of a JSON object that carry a hint: its text, and its commands as lists of
+    words, if it has any.
+    """
+    commands = [write_plain(argv) for argv in commands_of(hint)]
+    members: dict[str, Any] = {"hint": hint}
+    if commands:
+        members["commands"] = commands
+    return members
 
 
 def encode_hint(value: object) -> str:

@@ -107,7 +107,7 @@ def test_scenario_2_a_result_that_was_written_before_the_crash_is_taken_over(
     write_output(tmp_path, "memory/r.json", {"status": "complete"})
     code, shown = at_terminal(tmp_path, "resume", answer="y\n")
     assert code == 0
-    assert "advance (checkpoint workflow advance): all 1 tasks are complete" in shown
+    assert "advance: all 1 tasks are complete: checkpoint workflow advance" in shown
     row = read_json(tmp_path / EXECUTION)["tasks"][0]
     assert (row["status"], row["attempts"]) == ("complete", 0)
 
@@ -118,7 +118,7 @@ def test_scenario_3_designs_that_waited_for_approval_are_presented_again(tmp_pat
     write_output(tmp_path, "memory/reports/designs/plain.json")
     code, shown = at_terminal(tmp_path, "resume", answer="y\n")
     assert code == 1
-    assert "ask for approval (checkpoint workflow approve ARCHITECTURE)" in shown
+    assert "checkpoint workflow approve ARCHITECTURE" in shown
     assert "  memory/reports/designs/bold.json\n  memory/reports/designs/plain.json\n" in shown
     assert "Architects" not in shown.replace("the architects are not run again", "")
 

@@ -366,7 +366,7 @@ def test_a_merged_result_from_before_the_start_is_approved_as_the_hints_say(repo
     repo.git("checkout", "-q", "main")
     flow(repo.path, "start", "login")
     repo.git("merge", "-q", "--no-ff", "-m", "merge", "old")
-    assert f"advance --output {path}" in flow(repo.path, "resume", "--yes")["reason"]
+    assert f"advance --output {path}" in flow(repo.path, "resume", "--yes")["hint"]
     answer = flow(repo.path, "advance", "--output", path)
     assert answer["findings"][0]["code"] == "workflow/not-approved"
     command = (
@@ -409,11 +409,11 @@ def test_what_was_sent_back_after_a_failed_test_is_done_again_before_it_counts(
         tmp_path, phase("VERIFICATION", **current(), completed_phases=rows), execution(done)
     )
     write_output(tmp_path, REPORT, {"status": "failed"})
-    assert "back IMPLEMENTATION" in flow(tmp_path, "resume", "--yes")["reason"]
+    assert "back IMPLEMENTATION" in flow(tmp_path, "resume", "--yes")["hint"]
     flow(tmp_path, "back", "IMPLEMENTATION", "--note", "the login test fails")
     answer = flow(tmp_path, "resume", "--yes")
     assert answer["action"] == "ask"
-    assert "checkpoint workflow task retry ID" in answer["reason"]
+    assert "checkpoint workflow task retry ID" in answer["hint"]
     assert flow(tmp_path, "advance")["findings"][0]["code"] == "workflow/tasks-open"
     flow(tmp_path, "task", "retry", "api")
     assert flow(tmp_path, "resume", "--yes")["tasks"] == ["api"]

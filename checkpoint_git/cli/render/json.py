@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from checkpoint_git.cli.render.screen import Screen
-from checkpoint_git.core.hint import AnyHint, commands_of, encode_hint, write_plain
+from checkpoint_git.core.hint import AnyHint, describe_hint, encode_hint
 from checkpoint_git.core.outcome import Outcome
 
 SCHEMA_VERSION = 1
@@ -18,16 +18,8 @@ SCHEMA_VERSION = 1
 def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     document = make_document(command, outcome)
     for finding in document["findings"]:
-        finding |= list_commands(finding["hint"])
+        finding |= describe_hint(finding["hint"])
     return _write_pieces(document)
-
-
-def list_commands(hint: AnyHint) -> dict[str, list[list[str]]]:
-    """Return the member beside a hint's text: its commands as lists of words; {} for a hint without
-    any.
-    """
-    commands = [write_plain(argv) for argv in commands_of(hint)]
-    return {"commands": commands} if commands else {}
 
 
 def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
@@ -44,7 +36,7 @@ def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
 
 
 def make_error(command: str, message: str, hint: AnyHint, **more: Any) -> dict[str, Any]:
-    error = {"message": message, "hint": hint, **list_commands(hint), **more}
+    error = {"message": message, **describe_hint(hint), **more}
     return {"schema_version": SCHEMA_VERSION, "command": command, "error": error}
 
 

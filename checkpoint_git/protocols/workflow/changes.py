@@ -201,7 +201,8 @@ class WorkflowWriter(NamedTuple):
             result, trouble = _find_result(self.place, value, execution, phase, output)
             if behind:
                 message = progress.explain_behind(behind)
-                trouble = make_error(rules.BEHIND, message, "/tasks", _FORCE)
+                hint = join_hints(progress.BEHIND_HINT, _FORCE)
+                trouble = make_error(rules.BEHIND, message, "/tasks", hint)
 
             if trouble is not None and not force:
                 return trouble
@@ -523,7 +524,8 @@ def _find_result(
 
     if phase == _IMPLEMENTATION:
         why = _find_open_tasks(value, execution)
-        trouble = make_error("workflow/tasks-open", why, "/tasks", _FORCE) if why else None
+        hint = progress.REDO_HINT if why == progress.NOT_REDONE else _FORCE
+        trouble = make_error("workflow/tasks-open", why, "/tasks", hint) if why else None
         return OutputFile(layout.relative_state_path(layout.EXECUTION), "good"), trouble
 
     found = find_output(place, value, phase)
@@ -532,7 +534,8 @@ def _find_result(
     why = progress.explain_missing(phase, found)
     if found.state == "failed":
         why = f"{found.path} {found.why}"
-    return OutputFile(), make_error("workflow/output-missing", f"{phase}: {why}", _PHASE, _FORCE)
+    hint = join_hints(progress.find_missing_hint(found), _FORCE)
+    return OutputFile(), make_error("workflow/output-missing", f"{phase}: {why}", _PHASE, hint)
 
 
 def _find_open_tasks(value: Value, execution: Value) -> str:

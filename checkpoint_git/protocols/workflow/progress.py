@@ -4,16 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkpoint_git.core.clock import read_loose_instant
-from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
 from checkpoint_git.protocols.document import read_objects
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, TABLE
 from checkpoint_git.protocols.workflow.tasks import OutputFile, is_open, task_name
 
 _SHOWN = 5
-NOT_REDONE = (
-    "no task was completed since it was sent back (checkpoint workflow task retry ID, "
-    "or task add ID; if nothing is to be done again: advance --force)"
+NOT_REDONE = "no task was completed since it was sent back"
+REDO_HINT = join_hints(
+    advise("to do one again", "checkpoint", "workflow", "task", "retry", Blank("the task", "ID")),
+    advise("to add one", "checkpoint", "workflow", "task", "add", Blank("the task", "ID")),
+    advise("if nothing is to be done again", "checkpoint", "workflow", "advance", "--force"),
 )
+BEHIND_HINT = command("checkpoint", "workflow", "back", "IMPLEMENTATION")
 
 
 def is_finished(state: Mapping[str, Any]) -> bool:
@@ -76,8 +79,7 @@ def explain_behind(tasks: Sequence[str]) -> str:
     if len(tasks) > _SHOWN:
         shown += f" and {len(tasks) - _SHOWN} more"
     are = "task is" if len(tasks) == 1 else "tasks are"
-    problem = f"IMPLEMENTATION is finished, but {len(tasks)} {are} open: {shown}"
-    return f"{problem} (checkpoint workflow back IMPLEMENTATION)"
+    return f"IMPLEMENTATION is finished, but {len(tasks)} {are} open: {shown}"
 
 
 def is_sent_back(state: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> bool:
@@ -103,8 +105,14 @@ def explain_missing(phase: str, output: OutputFile) -> str:
         return f"missing: {', '.join(places)}"
 
     if output.state == "older":
-        command = f"checkpoint workflow advance --output {quote_path(output.path)}"
-        problem = f"{output.path} is unchanged since before this workflow, or was rejected"
-        return f"{problem} (if it is this one's result: {command})"
+        return f"{output.path} is unchanged since before this workflow, or was rejected"
 
     return f"{output.path} is not a result: {output.why}"
+
+
+def find_missing_hint(output: OutputFile) -> AnyHint:
+    """Return what to do about a result that does not count, "" if its phase has to make it."""
+    if output.state != "older":
+        return ""
+    words = ("checkpoint", "workflow", "advance", "--output", output.path)
+    return advise("if it is this workflow's result", *words)

@@ -19,7 +19,7 @@ from checkpoint_git.core.hint import AnyHint, Argv, Blank, Hint, advise, command
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
 from checkpoint_git.protocols.workflow import handwritten, layout
-from checkpoint_git.protocols.workflow.progress import explain_behind, find_behind
+from checkpoint_git.protocols.workflow.progress import BEHIND_HINT, explain_behind, find_behind
 from checkpoint_git.protocols.workflow.tasks import (
     UNFINISHED,
     UNKNOWN_ZONE,
@@ -320,8 +320,7 @@ def check_together(
 
     behind = find_behind(phase, execution)
     if behind:
-        hint = command("checkpoint", "workflow", "back", "IMPLEMENTATION")
-        found.append(make_error(BEHIND, explain_behind(behind), "/tasks", hint))
+        found.append(make_error(BEHIND, explain_behind(behind), "/tasks", BEHIND_HINT))
 
     return found
 

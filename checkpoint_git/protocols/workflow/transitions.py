@@ -7,12 +7,16 @@ does to the status of the current phase.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, TABLE, Phase, next_phase
 from checkpoint_git.protocols.workflow.progress import (
+    BEHIND_HINT,
     NOT_REDONE,
+    REDO_HINT,
     explain_behind,
     explain_missing,
+    find_missing_hint,
     is_finished,
     is_sent_back,
     phases_in,
@@ -31,6 +35,7 @@ class WorkflowPlan(NamedTuple):
     agent: str = ""  # whom to start, for "spawn" and "continue_tasks"; "" for nobody
     options: tuple[str, ...] = ()  # what the user chooses from: paths relative to the project
     tasks: tuple[str, ...] = ()  # the ids of tasks to continue with, in order
+    hint: AnyHint = ""  # the commands that help, such as to answer "ask"
 
 
 class Facts(NamedTuple):
@@ -87,6 +92,7 @@ class Advice(NamedTuple):
     agent: str = ""
     options: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    hint: AnyHint = ""
 
 
 class Transition(NamedTuple):
@@ -112,7 +118,7 @@ def _has_tasks_behind(situation: Situation) -> bool:
 
 def _advise_behind(situation: Situation) -> Advice:
     behind = situation.facts.behind
-    return Advice(explain_behind(behind), tasks=behind)
+    return Advice(explain_behind(behind), tasks=behind, hint=BEHIND_HINT)
 
 
 def _is_finished(situation: Situation) -> bool:
@@ -128,9 +134,12 @@ def _has_failed(situation: Situation) -> bool:
 
 
 def _advise_retry(situation: Situation) -> Advice:
-    retry = "try it again (checkpoint workflow save)"
-    back = "go back (checkpoint workflow back PHASE)"
-    return Advice(f"{situation.phase} failed: {retry}, or {back}")
+    back = ("checkpoint", "workflow", "back", Blank("an earlier phase", "PHASE"))
+    hint = join_hints(
+        advise("to try it again", "checkpoint", "workflow", "save"),
+        advise("or to go back", *back),
+    )
+    return Advice(f"{situation.phase} failed", hint=hint)
 
 
 def _is_between_phases(situation: Situation) -> bool:
@@ -169,9 +178,10 @@ def _has_stuck_tasks(situation: Situation) -> bool:
 def _advise_stuck(situation: Situation) -> Advice:
     incomplete = situation.incomplete
     shown = ", ".join(_describe_task(task) for task in incomplete[:_SHOWN])
-    reason = f"no task can continue on its own: {shown}; "
-    reason += "`checkpoint workflow task retry ID` tries one again"
-    return Advice(reason, tasks=tuple(task_name(task) for task in incomplete))
+    reason = f"no task can continue on its own: {shown}"
+    retry = ("checkpoint", "workflow", "task", "retry", Blank("the task", "ID"))
+    names = tuple(task_name(task) for task in incomplete)
+    return Advice(reason, tasks=names, hint=advise("to try one again", *retry))
 
 
 def _describe_task(task: Mapping[str, Any]) -> str:
@@ -184,7 +194,7 @@ def _is_not_redone(situation: Situation) -> bool:
 
 
 def _advise_redoing(situation: Situation) -> Advice:
-    return Advice(NOT_REDONE)
+    return Advice(NOT_REDONE, hint=REDO_HINT)
 
 
 def _always(situation: Situation) -> bool:
@@ -203,7 +213,8 @@ def _advise_failed_result(situation: Situation) -> Advice:
     is_after = situation.phase in ("VERIFICATION", LAST)
     back = "IMPLEMENTATION" if is_after else situation.phase
     result = f"{situation.output.path} {situation.output.why}"
-    return Advice(f"{result}: write it again, or checkpoint workflow back {back}")
+    hint = advise("write it again, or go back", "checkpoint", "workflow", "back", back)
+    return Advice(result, hint=hint)
 
 
 def _has_result(situation: Situation) -> bool:
@@ -219,7 +230,8 @@ def _advise_last_result(situation: Situation) -> Advice:
 
 
 def _advise_agent(situation: Situation) -> Advice:
-    return Advice(explain_missing(situation.phase, situation.output), situation.row.agent)
+    reason = explain_missing(situation.phase, situation.output)
+    return Advice(reason, situation.row.agent, hint=find_missing_hint(situation.output))
 
 
 def _has_no_drafts(situation: Situation) -> bool:
@@ -229,7 +241,7 @@ def _has_no_drafts(situation: Situation) -> bool:
 def _advise_drafter(situation: Situation) -> Advice:
     missing = explain_missing(situation.phase, situation.output)
     reason = f"{missing}, and no designs in {situation.row.drafts}"
-    return Advice(reason, situation.row.drafter)
+    return Advice(reason, situation.row.drafter, hint=find_missing_hint(situation.output))
 
 
 def _has_waiting_drafts(situation: Situation) -> bool:
@@ -245,7 +257,12 @@ def _advise_presenting(situation: Situation) -> Advice:
 def _advise_joining(situation: Situation) -> Advice:
     missing = explain_missing(situation.phase, situation.output)
     reason = f"{_count_drafts(situation)}; {missing}"
-    return Advice(reason, situation.row.agent, options=situation.facts.drafts)
+    return Advice(
+        reason,
+        situation.row.agent,
+        options=situation.facts.drafts,
+        hint=find_missing_hint(situation.output),
+    )
 
 
 def _count_drafts(situation: Situation) -> str:
@@ -357,13 +374,25 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> WorkflowPlan:
     situation = Situation(state, facts)
     transition = find_transition(situation)
     advice = transition.advise(situation)
-    if not transition.needs_approval or not facts.waits:
-        return WorkflowPlan(transition.action, *advice)
+    action = transition.action
+    if transition.needs_approval and facts.waits:
+        # A phase that waited for its approval is presented again; its result is not made again.
+        action = "ask_approval"
+        reason = f"{advice.reason}, but {situation.phase} waits for approval"
+        options = (facts.output.path,) if facts.output.path else ()
+        advice = Advice(reason, options=options)
 
-    # A phase that waited for its approval is presented again; its result is not made again.
-    reason = f"{advice.reason}, but {situation.phase} waits for approval"
-    options = (facts.output.path,) if facts.output.path else ()
-    return WorkflowPlan("ask_approval", reason, options=options)
+    hint = _find_command(action, situation.phase) or advice.hint
+    return WorkflowPlan(action, *advice._replace(hint=hint))
+
+
+def _find_command(action: Action, phase: str) -> AnyHint:
+    """Return the command that an action is, "" if it is not one command."""
+    if action == "advance":
+        return command("checkpoint", "workflow", "advance")
+    if action == "ask_approval":
+        return command("checkpoint", "workflow", "approve", phase)
+    return ""
 
 
 def find_transition(situation: Situation) -> Transition:

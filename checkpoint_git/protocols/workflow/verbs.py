@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
-from checkpoint_git.core.hint import Blank, Hint, advise, command
+from checkpoint_git.core.hint import Blank, Hint, advise, command, describe_hint
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
@@ -180,9 +180,9 @@ TAKERS = {
 }
 # what the next step is -> how it is shown
 _ACTIONS = {
-    "advance": "advance (checkpoint workflow advance)",
+    "advance": "advance",
     "spawn": "spawn {agent}",
-    "ask_approval": "ask for approval (checkpoint workflow approve {phase})",
+    "ask_approval": "ask for approval",
     "continue_tasks": "continue the tasks ({agent})",
     "complete": "complete",
     "ask": "ask the user",
@@ -306,7 +306,7 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         *_list_tasks(state),
     ]
     agent = f" {plan.agent}" if plan.agent else ""
-    lines.append(Line(f"next: {plan.action}{agent}: {plan.reason}"))
+    lines.append(Line(f"next: {plan.action}{agent}: {plan.reason}", hint=plan.hint))
     return Outcome(data, lines, findings)
 
 
@@ -609,7 +609,7 @@ def _go_on(
     if is_stale:
         data["caution"] = _CAUTION
     data |= {**_plan_data(plan), "left_alone": busy, **recovery}
-    shown += [*_plan_lines(plan, state.value["current_phase"]), *last]
+    shown += [*_plan_lines(plan), *last]
     must_ask = plan.action in ("ask", "ask_approval")
     return Outcome(data, shown, prospect.findings, 1 if must_ask else 0)
 
@@ -618,8 +618,8 @@ def _without_busy(plan: WorkflowPlan, busy: list[str]) -> WorkflowPlan:
     """Return a plan without the tasks that other sessions run."""
     free = tuple(name for name in plan.tasks if name not in busy)
     if plan.tasks and not free:
-        reason = "every task that is left runs in another session: "
-        return WorkflowPlan("ask", f"{reason}wait for it ({tasks.RECOVER})")
+        reason = "every task that is left runs in another session: wait for it"
+        return WorkflowPlan("ask", reason, hint=tasks.RECOVER)
     return plan._replace(tasks=free)
 
 
@@ -638,7 +638,7 @@ def _describe_start(changed: ChangedWorkflow, lines: list[Block]) -> Outcome:
     plan = WorkflowPlan("spawn", "a fresh start", "PM")
     phase = state.value.get("current_phase")
     started = Line(f"workflow {state.workflow_id} started: {phase}", "strong")
-    blocks = [*lines, started, *_plan_lines(plan, ""), _saved_line(changed)]
+    blocks = [*lines, started, *_plan_lines(plan), _saved_line(changed)]
     return Outcome({**state.data(), **data, **_plan_data(plan)}, blocks)
 
 
@@ -649,12 +649,13 @@ def _plan_data(plan: WorkflowPlan) -> dict[str, Any]:
         "agent": plan.agent or None,
         "options": list(plan.options),
         "tasks": list(plan.tasks),
+        **describe_hint(plan.hint),
     }
 
 
-def _plan_lines(plan: WorkflowPlan, phase: object) -> list[Block]:
-    action = _ACTIONS[plan.action].format(agent=plan.agent, phase=phase)
-    lines: list[Block] = [Line(f"{action}: {plan.reason}", "strong")]
+def _plan_lines(plan: WorkflowPlan) -> list[Block]:
+    action = _ACTIONS[plan.action].format(agent=plan.agent)
+    lines: list[Block] = [Line(f"{action}: {plan.reason}", "strong", hint=plan.hint)]
     lines += [Line(f"  {text}") for text in (*plan.options, *plan.tasks[:20])]
     return lines
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.hint import AnyHint, command, commands_of, write_plain
+from checkpoint_git.core.hint import AnyHint, command, describe_hint
 from checkpoint_git.core.outcome import Line, Style
 from checkpoint_git.disk.atomic import (
     create_file,
@@ -137,8 +137,7 @@ def steps_data(steps: Sequence[SetupStep]) -> list[dict[str, Any]]:
     for step in steps:
         row: dict[str, Any] = {"deed": step.deed, "what": step.what, "text": step.text}
         if step.hint:
-            row["hint"] = step.hint
-            row["commands"] = [write_plain(argv) for argv in commands_of(step.hint)]
+            row |= describe_hint(step.hint)
         rows.append(row)
     return rows
 

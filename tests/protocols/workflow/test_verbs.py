@@ -314,7 +314,7 @@ def test_a_result_that_is_as_it_was_can_be_named(folder: Path) -> None:
     write_output(folder, OUTPUTS["REQUIREMENTS"])
     run(folder, "start", "login")
     hint = f"checkpoint workflow advance --output {OUTPUTS['REQUIREMENTS']}"
-    assert hint in run(folder, "status").outcome.data["reason"]
+    assert hint in str(run(folder, "status").outcome.data["hint"])
     assert run(folder, "advance", "--yes", "--output", OUTPUTS["REQUIREMENTS"]).outcome.code == 0
 
 
@@ -398,7 +398,8 @@ def test_a_phase_fails_and_is_tried_again(folder: Path) -> None:
     write_workflow(folder, phase("VERIFICATION"))
     assert run(folder, "fail", "--error", "no machine").outcome.code == 0
     assert state_of(folder)["failure"] == {"at": NOON, "error": "no machine"}
-    assert "checkpoint workflow save" in run(folder, "resume", "--yes").outcome.data["reason"]
+    data = run(folder, "resume", "--yes").outcome.data
+    assert data["commands"][0] == ["checkpoint", "workflow", "save"]
     run(folder, "save")
     assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"
 
@@ -863,7 +864,8 @@ def test_a_task_waits_and_is_tried_again(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1", "failed", attempts=3)))
     assert run(folder, "task", "block", "t1", "--error", "no key").outcome.code == 0
     assert (task_of(folder)["status"], task_of(folder)["error"]) == ("blocked", "no key")
-    assert "task retry" in run(folder, "resume", "--yes").outcome.data["reason"]
+    retry = ["checkpoint", "workflow", "task", "retry", "ID"]
+    assert run(folder, "resume", "--yes").outcome.data["commands"] == [retry]
     run(folder, "task", "retry", "t1")
     assert task_of(folder) == task()
     run(folder, "task", "start", "t1")
