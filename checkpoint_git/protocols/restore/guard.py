@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import AnyHint, advise, command, join_hints
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
-from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.core.outcome import Answer, Invocation, Line
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository, is_git_name
 
@@ -107,11 +108,10 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     tops = _find_tops(call, invocation.cwd)
     loss = find_loss(call.command, call.cwd, tops[0] if tops else "")
     if loss:
-        return _stop(f"{loss}, and no restore point brings that back: {_LET_USER}")
+        return _stop(f"{loss}, and no restore point brings that back", _LET_USER)
     if any(is_git_name(part) for part in call.path.split("/")):
-        return _stop(
-            f"{call.path} belongs to git, and no restore point brings that back: {_LET_USER}"
-        )
+        reason = f"{call.path} belongs to git, and no restore point brings that back"
+        return _stop(reason, _LET_USER)
 
     if args.require:
         return _check_points(call, invocation)
@@ -119,11 +119,13 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    return _stop(f"{error.message} ({error.hint})" if error.hint else error.message)
+    return _stop(error.message, error.hint)
 
 
-def _stop(reason: str) -> Answer:
-    return Answer((), STOPPED, f"stopped: {shorten(escape_controls(reason), 500)}")
+def _stop(reason: str, hint: AnyHint = "") -> Answer:
+    """Block the call. hint: what to do instead, which is never shortened."""
+    line = Line(shorten(escape_controls(reason), 500), hint=hint)
+    return Answer((), STOPPED, f"stopped: {escape_controls(line.whole)}")
 
 
 def read_call(value: Any, cwd: str) -> Call | None:
@@ -185,30 +187,25 @@ def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
     from checkpoint_git.protocols.restore import snapshot
 
     if not tops:
-        return _stop(
-            f"{call.cwd} is not in a git repository, so nothing there can be kept: run `git init`, or {_LET_USER}"
-        )
+        reason = f"{call.cwd} is not in a git repository, so nothing there can be kept"
+        return _stop(reason, join_hints(command("git", "-C", call.cwd, "init"), f"or {_LET_USER}"))
 
+    failed = f"no restore point could be made before {call.tool}"
     for top in tops:
         try:
             kept = snapshot.take(top, label)
         except OSError as error:
-            reason = error.strerror or str(error)
-            return _stop(
-                f"no restore point could be made before {call.tool}: {reason}; then try again, or {_LET_USER}"
-            )
+            reason = f"{failed}: {error.strerror or error}"
+            return _stop(reason, f"then try again, or {_LET_USER}")
         if not kept:
-            return _stop(
-                f"no restore point could be made before {call.tool}: git does not read {top}: `git status` shows why"
-            )
+            hint = command("git", "-C", top, "status", more=" shows why")
+            return _stop(f"{failed}: git does not read {top}", hint)
 
     return Answer((), ALLOWED)
 
 
 def _check_points(call: Call, invocation: Invocation) -> Answer:
     """Let the call run if a live point of this clone covers the workspace."""
-    import shlex
-
     from checkpoint_git.protocols.restore import layout, store
 
     folders = [call.cwd if os.path.isdir(call.cwd) else invocation.cwd]
@@ -219,10 +216,9 @@ def _check_points(call: Call, invocation: Invocation) -> Answer:
         workspace = layout.open_workspace(folder, invocation.now, invocation.env)
         if not store.is_covered(workspace):
             root = workspace.root
-            return _stop(
-                f"no live restore point of this clone covers {root}: make one in a terminal: "
-                f"cd {shlex.quote(root)} && checkpoint restore-point create . --expiry 8h"
-            )
+            create = ("checkpoint", "-C", root, "restore-point", "create", ".", "--expiry", "8h")
+            reason = f"no live restore point of this clone covers {root}"
+            return _stop(reason, advise("make one in a terminal", *create))
 
     return Answer((), ALLOWED)
 

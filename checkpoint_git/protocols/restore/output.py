@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from checkpoint_git.core.hint import AnyHint, advise
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.protocols.restore import layout, store
 from checkpoint_git.protocols.restore.contents import TYPES, Part
@@ -95,12 +96,13 @@ def _list_order(made: CreatedPoint) -> list[str]:
     return [*_list_databases(made.parts), *files, *_list_states(made.parts)]
 
 
-def _list_actions(made: CreatedPoint) -> list[str]:
+def _list_actions(made: CreatedPoint) -> list[AnyHint]:
+    """Return what can be done now without a loss."""
     asked = made.manifest.value["scope"]["asked"][:_SHOWN_ACTIONS]
-    actions = [f"edit: {path or '.'}" for path in asked]
+    actions: list[AnyHint] = [f"edit: {path or '.'}" for path in asked]
     actions += [f"change: {part.name}" for part in made.parts[:_SHOWN_ACTIONS]]
-    actions.append(f"rollback: checkpoint restore-point rollback {made.manifest.id}")
-    return actions
+    rollback = ("checkpoint", "restore-point", "rollback", made.manifest.id)
+    return [*actions, advise("rollback", *rollback)]
 
 
 def _list_anchors(made: CreatedPoint, script: str) -> list[str]:

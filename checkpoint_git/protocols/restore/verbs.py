@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import Blank, advise, command, join_hints
+from checkpoint_git.core.hint import Blank, Hint, advise, command, join_hints
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.restore import (
@@ -222,9 +222,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     _check_operands(args, operands)
     check_filled(vars(args))
     is_of_points = operands in ("id", "ids")
-    is_automatic = is_of_points and any(word.startswith(AUTOMATIC) for word in args.operands)
-    if is_automatic and action is not _rollback:
-        raise CheckpointError(f"{args.action} takes no automatic restore point", _AUTOMATIC_HINT)
+    automatic = [word for word in args.operands if word.startswith(AUTOMATIC)]
+    if is_of_points and automatic and action is not _rollback:
+        message = f"{args.action} takes no automatic restore point"
+        raise CheckpointError(message, _advise_automatic(automatic[0]))
 
     workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
     args.stdin = invocation.stdin
@@ -245,18 +246,16 @@ def _check_operands(args: argparse.Namespace, operands: str) -> None:
 
 
 _HELP = command("checkpoint", "restore-point", "--help", more=" shows what each action takes")
-_AUTOMATIC_HINT = join_hints(
-    "`rollback` takes it, also with --dry-run",
-    "`git diff` takes the digits",
-    command(
-        "checkpoint",
-        "restore-point",
-        "gc",
-        "--keep",
-        Blank("how many", "N"),
-        more=" drops old ones",
-    ),
-)
+
+
+def _advise_automatic(point: str) -> Hint:
+    """Return what can be done with an automatic point."""
+    gc = ("checkpoint", "restore-point", "gc", "--keep", Blank("how many", "N"))
+    return join_hints(
+        advise("to go back to it", "checkpoint", "restore-point", "rollback", point),
+        advise("to compare", "git", "diff", point.removeprefix(AUTOMATIC)),
+        advise("to drop old ones", *gc),
+    )
 
 
 def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:

@@ -66,7 +66,8 @@ def test_the_answer_keeps_the_published_contract(work: GitRepo) -> None:
     anchors = answer["evidence_anchors"]
     assert any(one.startswith("tool:") for one in anchors)
     assert any(one.startswith("file:") and point in one for one in anchors)
-    assert answer["next_safe_actions"]
+    rollback = f"rollback: checkpoint restore-point rollback {point}"
+    assert answer["next_safe_actions"][-1] == rollback
     assert "git is available" in " ".join(answer["assumptions"])
 
 
