@@ -1,7 +1,6 @@
-"""Which pull requests finish a next action once they are merged, as its checkpoint says. Pure.
+"""Find the pull requests that finish a next action once they are merged. Pure.
 
-Only structure finishes an action: done_when_merged, or a plain text that is a verb of merging and
-pull requests.
+An action names them in done_when_merged, or is a text of only a verb of merging and pull requests.
 """
 
 import re
@@ -11,7 +10,8 @@ FIELD = "done_when_merged"
 
 _LONGEST_GOAL = 400  # characters of a text that is only a verb and pull requests
 _SIGN = "\0"  # stands for a reference
-_LIST = rf"(?:(?:PRs?|MRs?|(?:pull|merge) requests?)\s+)?{_SIGN}(?:(?:\s*[,&+]\s*|\s+)(?:and\s+)?{_SIGN})*"
+_NOUN = r"(?:PRs?|MRs?|(?:pull|merge) requests?)"
+_LIST = rf"(?:{_NOUN}\s+)?{_SIGN}(?:(?:\s*[,&+]\s*|\s+)(?:and\s+)?{_SIGN})*"
 _VERBS = r"(?:merge|land|ship|squash[- ]merge|(?:squash|review) and merge)"
 _ONLY_MERGES = rf"(?i)(?:{_VERBS}\s+{_LIST}|get\s+{_LIST}\s+merged)[.!]?"
 
@@ -26,9 +26,7 @@ def find_named(text: str) -> list[str]:
 
 
 def find_merging(text: str) -> list[str]:
-    """Return the pull requests of a text that is a verb of merging with them and nothing else, else
-    [].
-    """
+    """Return the pull requests of a text of only a verb of merging and pull requests, else []."""
     text = text.strip()
     if len(text) > _LONGEST_GOAL or _SIGN in text or not any(map(str.isdigit, text)):
         return []
@@ -44,40 +42,41 @@ def find_merging(text: str) -> list[str]:
     signed += text[end:]
     references = [mention.reference for mention in mentions]
     is_mergeable = all(map(is_pull_request, references))
-    return (
-        list(dict.fromkeys(references))
-        if is_mergeable and re.fullmatch(_ONLY_MERGES, signed)
-        else []
-    )
+    if not is_mergeable or not re.fullmatch(_ONLY_MERGES, signed):
+        return []
+    return list(dict.fromkeys(references))
 
 
 def is_pull_request(reference: str) -> bool:
-    """Return whether it may be merged; a ticket such as ABC-12 is closed."""
+    """Whether a reference can be merged; a ticket such as ABC-12 cannot."""
     return "#" in reference or "!" in reference
 
 
 def find_goals(action: Any) -> list[str]:
-    """Return the references that finish an item of next_actions once all of them are merged, [] for
-    none.
+    """Return the references that finish an item of next_actions once all of them are merged.
+
+    [] if nothing finishes it, or an entry of done_when_merged has no reference.
     """
     if isinstance(action, str):
         return find_merging(action)
-    stated = action.get(FIELD) if isinstance(action, dict) else None
-    if not isinstance(stated, list):
+    if not isinstance(action, dict) or not isinstance(action.get(FIELD), list):
         return []
+
     goals = list[str]()
-    for entry in stated:
-        named = find_named(entry) if isinstance(entry, str) else []
+    for entry in action[FIELD]:
+        if not isinstance(entry, str):
+            return []
+        named = find_named(entry)
         if not named:
-            return []  # nobody knows what must be merged
+            return []
         goals += named
 
     return list(dict.fromkeys(goals))
 
 
 def with_goals(text: str) -> Any:
-    """Return a new action as it is stored: with done_when_merged where its text is nothing but a
-    merge.
-    """
+    """Return a new action as it is stored: with done_when_merged if its text is only a merge."""
     goals = find_merging(text)
-    return {"text": text, FIELD: goals} if goals else text
+    if not goals:
+        return text
+    return {"text": text, FIELD: goals}

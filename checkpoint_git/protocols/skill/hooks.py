@@ -1,6 +1,4 @@
-"""What tools call of skill checkpoints: drift in a push, and their `$schema` for `init --schemas`
-and uninstall.
-"""
+"""Hooks for tools: check a push for drift, and set `$schema` for `init --schemas` and uninstall."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -27,48 +25,56 @@ def check_push(
     from checkpoint_git.protocols.skill.drift.facts import make_facts
     from checkpoint_git.protocols.validate import iterate_checked
 
-    documents = list(
-        iterate_checked(((path, data) for path, data in files if protocol_of(path) == "skill"), now)
-    )
+    ours = ((path, data) for path, data in files if protocol_of(path) == "skill")
+    documents = list(iterate_checked(ours, now))
     facts = make_facts(plan_place(cwd), documents, now, env)
+    findings = [finding for finding in find_shipped_actions(facts) if finding.level == "warning"]
     texts = {document.path: document.text for document in documents}
-    return locate_all(
-        [finding for finding in find_shipped_actions(facts) if finding.level == "warning"],
-        texts.get,
-    )
+    return locate_all(findings, texts.get)
 
 
 def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None], frozenset[str]]:
-    """Raises CheckpointError if the skill that was asked for has no checkpoint."""
+    """Return the number of checkpoints, a reader of their texts, and the paths of old complete ones.
+
+    Raises CheckpointError if the requested skill has no checkpoint.
+    """
     from checkpoint_git.protocols.skill.drift.facts import SkillFacts
 
     facts = context.facts(SkillFacts)
-    return (
-        len(facts.summaries),
-        facts.read_text,
-        frozenset(one.path for one, _ in facts.find_aged("complete")),
-    )
+    complete = frozenset(summary.path for summary, _ in facts.find_aged("complete"))
+    return len(facts.summaries), facts.read_text, complete
 
 
 def name_schemas(place: Place, now: int, *, wanted: bool, dry_run: bool) -> list[str]:
-    """Lets every checkpoint that has no $schema name ours, or none name it; their paths. updated_at
-    stays.
+    """Set $schema in the checkpoints that lack it, or remove ours; updated_at stays.
+
+    Return the absolute paths of these checkpoints.
     """
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
-        rest = {key: inner for key, inner in (value or {}).items() if key != "$schema"}
-        return {"$schema": _REFERENCE, **rest} if wanted else rest
+        members = {key: member for key, member in (value or {}).items() if key != "$schema"}
+        if wanted:
+            members = {"$schema": _REFERENCE, **members}
+        return members
 
+    before = None if wanted else _REFERENCE
     found = []
     for skill in store.list_skills(place):
-        try:
-            data = store.read_skill(place, skill)
-            value = jsontext.load(jsontext.decode(data)) if isinstance(data, bytes) else None
-        except (CheckpointError, jsontext.JsonTextError):
-            continue
-        if isinstance(value, dict) and value.get("$schema") == (None if wanted else _REFERENCE):
+        value = _read_value(place, skill)
+        if isinstance(value, dict) and value.get("$schema") == before:
             found.append(layout.checkpoint_path(place, skill))
             if not dry_run:
                 store.change_checkpoint(place, skill, change, now)
 
     return found
+
+
+def _read_value(place: Place, skill: str) -> Any:
+    """Return the JSON value of a skill's checkpoint, None if it cannot be read."""
+    try:
+        data = store.read_skill(place, skill)
+        if isinstance(data, bytes):
+            return jsontext.load(jsontext.decode(data))
+    except (CheckpointError, jsontext.JsonTextError):
+        return None
+    return None

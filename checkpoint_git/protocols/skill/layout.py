@@ -1,4 +1,4 @@
-"""How skill checkpoints are named and where they are. Names only: it touches no file."""
+"""Name skill checkpoints and find their paths. It touches no file."""
 
 import os
 
@@ -30,15 +30,15 @@ _COPIES = ("~", ".bak", ".orig", ".rej", ".tmp", ".swp", ".lock", ".old")
 
 
 def find_skill(file_name: str) -> str:
-    """The skill that a file's name (or path) says, "" if the name is not one of a checkpoint."""
+    """Return the skill that a file's name or path contains, "" if it is not a checkpoint's."""
     name = file_name.rpartition("/")[2]
-    return name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else ""
+    if not name.endswith(SUFFIX):
+        return ""
+    return name.removesuffix(SUFFIX)
 
 
 def is_nearly_a_name(file_name: str) -> bool:
-    """Return whether a name looks like a misspelt checkpoint's: wrong ending or capital letters; no
-    editor's backup.
-    """
+    """Whether a name is a checkpoint's but for its ending or capitals. Backups of editors are not."""
     name = file_name.lower()
     if find_skill(file_name) or name.startswith(".") or name.endswith(_COPIES):
         return False
@@ -46,29 +46,34 @@ def is_nearly_a_name(file_name: str) -> bool:
 
 
 def right_name(path: str) -> str:
-    """What a file with nearly a checkpoint's name should be called."""
+    """Return the path that a file with nearly a checkpoint's name should have."""
     folder, slash, name = path.rpartition("/")
     end = name.lower().find(WORD)
-    return f"{folder}{slash}{name[: end if end > 0 else -len('.json')]}{SUFFIX}"
+    if end <= 0:
+        end = -len(".json")
+    return f"{folder}{slash}{name[:end]}{SUFFIX}"
 
 
 def check_skill_name(name: str) -> None:
-    """Raises CheckpointError if a skill's name could not be a file's name on every system, or could
+    """Raise CheckpointError if a skill's name could not be a file's name on every system, or could
     be a path.
     """
     trouble = find_name_trouble(name)
-    if trouble:
-        close = "".join(
-            "-" if letter in _FORBIDDEN else letter for letter in find_skill(name) or name
-        ).strip(" .-~")
-        hint = "a name looks like oc-app-architect" if find_name_trouble(close) else f"try {close}"
-        raise CheckpointError(
-            f'invalid name "{escape_controls(shorten(name, 60))}": {trouble}', hint
-        )
+    if not trouble:
+        return
+    close = find_skill(name) or name
+    for letter in _FORBIDDEN:
+        close = close.replace(letter, "-")
+    close = close.strip(" .-~")
+    hint = f"try {close}"
+    if find_name_trouble(close):
+        hint = "a name looks like oc-app-architect"
+    message = f'invalid name "{escape_controls(shorten(name, 60))}": {trouble}'
+    raise CheckpointError(message, hint)
 
 
 def find_name_trouble(name: str) -> str:
-    """Why a text cannot be a skill's name, "" if it can."""
+    """Return why a text cannot be a skill's name, "" if it can."""
     if not name.strip():
         return "it is empty"
     if not (name.isascii() and name.isprintable()) and escape_controls(name) != name:
@@ -90,19 +95,25 @@ def find_name_trouble(name: str) -> str:
 
 
 def find_project_dir(named: str, root: str) -> str:
-    """Return the folder that a project_dir names. root: the folder that holds .checkpoints."""
-    return root if named == HERE else named
+    """Return the folder that a project_dir names. root: the folder that contains .checkpoints."""
+    if named == HERE:
+        return root
+    return named
 
 
 def checkpoint_path(place: Place, skill: str) -> str:
-    """The absolute path of a skill's active file. Raises CheckpointError for an invalid name."""
+    """Return the absolute path of a skill's checkpoint.
+
+    Raises CheckpointError for an invalid name.
+    """
     check_skill_name(skill)
     return os.path.join(place.directory, skill + SUFFIX)
 
 
 def history_path(place: Place, skill: str, mark: str) -> str:
-    """The absolute path of a file of a skill's past; mark sets it apart from the others, such as
-    "2026-03-31-9f2c".
+    """Return the absolute path of a history file of a skill.
+
+    mark: distinguishes it from the skill's other history files, such as "2026-03-31-9f2c".
     """
     check_skill_name(skill)
     check_skill_name(mark)
@@ -110,16 +121,14 @@ def history_path(place: Place, skill: str, mark: str) -> str:
 
 
 def is_history_of(file_name: str, skill: str) -> bool:
-    """Return whether a file of the history folder is of that skill's past. No mark has a dot in
-    it.
-    """
+    """Whether a file of the history folder belongs to a skill. No mark contains a dot."""
     start, end = f"{skill}.", ".json"
+    if not file_name.startswith(start) or not file_name.endswith(end):
+        return False
     mark = file_name[len(start) : -len(end)]
-    return (
-        file_name.startswith(start) and file_name.endswith(end) and bool(mark) and "." not in mark
-    )
+    return bool(mark) and "." not in mark
 
 
 def relative_checkpoint_path(place: Place, skill: str) -> str:
-    """As findings and messages show it, from the repository's top."""
+    """Return the path of a skill's checkpoint from the repository's top, as messages show it."""
     return relative_path(checkpoint_path(place, skill), place.top)

@@ -1,7 +1,6 @@
-"""What a skill checkpoint must mean beyond its shape, which is the schema's business. Pure.
+"""Check what the schema cannot: the meaning of a skill checkpoint. Pure.
 
-A value may break the schema: a rule looks at what has the type it knows, and is silent about
-anything else.
+A value may break the schema: a rule looks at members of the type it expects, and ignores others.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -26,6 +25,7 @@ from checkpoint_git.protocols.skill.shape import (
 )
 from checkpoint_git.protocols.skill.views import (
     find_done_actions,
+    is_number,
     is_open,
     open_blockers,
     read_objects,
@@ -90,12 +90,8 @@ def _find_blank(value: dict[str, Any], where: str, keys: Iterable[str]) -> Itera
             yield empty_field(f"{where}/{key}")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _is_above(value: Any, limit: Any) -> bool:
-    return _is_number(value) and _is_number(limit) and bool(value > limit)
+    return is_number(value) and is_number(limit) and bool(value > limit)
 
 
 def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
@@ -143,8 +139,10 @@ def _check_time_order(value: dict[str, Any], now: int) -> Iterator[Finding]:
     if changed[0] > now + DAY:
         today = write_instant(now)
         message = f"updated_at is {quote(updated)}, and now is {today}: it is in the future"
-        more = () if made is None or made[0] <= now else (f"--created_at={today}",)
-        hint = advise_edit("if a clock was wrong, set it", "/updated_at", f"={today}", more)
+        edits = []
+        if made is not None and made[0] > now:
+            edits.append(f"--created_at={today}")
+        hint = advise_edit("if a clock was wrong, set it", "/updated_at", f"={today}", edits)
         yield make_warning("skill/updated-in-future", message, "/updated_at", hint)
 
 
@@ -184,7 +182,7 @@ def _describe_no_instant(text: str, where: str, name: str, level: Level) -> Find
 
 
 def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
-    """Yield what single fields must not say, and which are too long."""
+    """Yield findings for fields that are too long, over budget, or empty."""
     path = value.get("project_dir")
     if isinstance(path, str) and path.strip() and path != HERE and not _is_absolute(path):
         message = f'project_dir is {quote(path)}, which is neither "{HERE}" nor an absolute path'
@@ -235,10 +233,8 @@ def _is_absolute(path: str) -> bool:
 
 
 def _advise_size(value: dict[str, Any]) -> AnyHint:
-    # few checkpoints are that long
-    from checkpoint_git.protocols.skill.rotation import (
-        plan_rotation,
-    )
+    # late: few checkpoints are that long
+    from checkpoint_git.protocols.skill.rotation import plan_rotation
 
     if plan_rotation(value).moved:
         return advise("move closed entries to history", "checkpoint", "rotate", OWN)
@@ -257,7 +253,7 @@ def _check_rows(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
-    """What a checkpoint needs while its status is in_progress."""
+    """Yield findings for what is missing while the status is in_progress."""
     if value.get("next_actions", []) == []:
         message = "status is in_progress, but next_actions is empty"
         what = "if all is done, set --status=complete; else name the next action"
@@ -349,25 +345,23 @@ def _check_scores(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_merges(stated: Any, where: str) -> Iterator[Finding]:
-    """What done_when_merged lists, where that never finishes the action."""
+    """Yield findings for a done_when_merged that never finishes its action."""
     if not isinstance(stated, list):
         return
     if not stated:
+        message = "done_when_merged is empty, so nothing finishes it"
         hint = advise_edit("name the pull requests, or leave it out", where, "-=")
-        yield make_warning(
-            "skill/action-never-done",
-            "done_when_merged is empty, so nothing finishes it",
-            where,
-            hint,
-        )
+        yield make_warning("skill/action-never-done", message, where, hint)
 
-    for at, entry in enumerate(stated):
-        named = find_named(entry) if isinstance(entry, str) else []
-        if isinstance(entry, str) and not (named and all(map(is_pull_request, named))):
+    for index, entry in enumerate(stated):
+        if not isinstance(entry, str):
+            continue
+        named = find_named(entry)
+        if not named or not all(map(is_pull_request, named)):
             what = "which is not a pull request: only those are merged"
             message = f"done_when_merged names {quote(entry)}, {what}"
-            hint = advise_edit("name a pull request, such as #12", f"{where}/{at}", FILL)
-            yield make_warning("skill/action-never-done", message, f"{where}/{at}", hint)
+            hint = advise_edit("name a pull request, such as #12", f"{where}/{index}", FILL)
+            yield make_warning("skill/action-never-done", message, f"{where}/{index}", hint)
 
 
 def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
@@ -413,16 +407,17 @@ def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
             message = (
                 f"the field {quote(key)} looks like part of an update command that was typed wrong"
             )
-            name = names.bare(key)
-            meaning = name if where else names.find_meaning(name) or f"skill_state.{name}"
+            meaning = names.bare(key)
+            if not where:
+                meaning = names.find_meaning(meaning) or f"skill_state.{meaning}"
             hint = advise_move(value, key, where, meaning)
             yield make_warning("skill/misplaced-operator", message, join_pointer(where, key), hint)
 
 
 def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[Finding]:
-    """Yield the names that mean or resemble a known one, which may be there too.
+    """Yield findings for names that mean or resemble a known one, which may be there too.
 
-    parent: the object, as names.KNOWN has it.
+    parent: the object's key in names.KNOWN.
     """
     known = names.KNOWN[parent]
     unknown: Collection[str] = value.keys() - known

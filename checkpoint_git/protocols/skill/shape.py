@@ -1,4 +1,4 @@
-"""Which code and hint a break of the schema gets. Pure."""
+"""Give a break of the schema its code, message and hint. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,10 @@ INCOMPLETE = {
 _PLACES: dict[str, tuple[str, str, str | Word]] = {
     "/protocol_version": (
         "skill/protocol-version",
-        'the file format is "1.0" or "1.1", which is not the release of a skill or a tool; if it is a mistake',
+        (
+            'the file format is "1.0" or "1.1", which is not the release of a skill or a tool; '
+            "if it is a mistake"
+        ),
         "=1.0",
     ),
     "/status": ("skill/unknown-status", "", FILL),
@@ -87,7 +90,7 @@ _KEYWORDS = {
 
 
 def describe(mismatch: Mismatch) -> Finding:
-    """A break of the schema as a finding: an error with code, where, message and hint."""
+    """Return a break of the schema as a finding: an error with code, where, message and hint."""
     where, keyword = mismatch.where, mismatch.keyword
     code, advice, change = _PLACES.get(_star_indices(where), ("", "", ""))
     if keyword == "required":
@@ -96,31 +99,27 @@ def describe(mismatch: Mismatch) -> Finding:
             change = Word(("=", OWN))
         elif not change and where != "/updated_at":
             change = FILL
-        return make_error(
-            code, f"{quote_where(where)} is missing", where, advise_edit("add it", where, change)
-        )
+        hint = advise_edit("add it", where, change)
+        return make_error(code, f"{quote_where(where)} is missing", where, hint)
 
     if keyword == "minLength" and not code:
         return empty_field(where)
     if keyword == "enum" and not advice:
-        meant = (
-            names.find_choice(mismatch.value, mismatch.expected)
-            if isinstance(mismatch.value, str)
-            else ""
-        )
-        advice = "use the intended word" if meant else "choose one of these"
-        change = f"={meant or mismatch.expected[0]}"
+        advice, change = _choose(mismatch)
 
     code = code or _KEYWORDS.get(keyword, "skill/shape")
     if not change and where != "/updated_at":
         advice, change = _write_line(where, mismatch)
-    return Finding(
-        code,
-        "error",
-        explain_mismatch(mismatch),
-        where=where,
-        hint=advise_edit(advice, where, change),
-    )
+    return make_error(code, explain_mismatch(mismatch), where, advise_edit(advice, where, change))
+
+
+def _choose(mismatch: Mismatch) -> tuple[str, str]:
+    """Return what to do about a value that is not one of the choices, and the end of the edit."""
+    if isinstance(mismatch.value, str):
+        choice = names.find_choice(mismatch.value, mismatch.expected)
+        if choice:
+            return "use the intended word", f"={choice}"
+    return "choose one of these", f"={mismatch.expected[0]}"
 
 
 def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str | Word]:
@@ -133,52 +132,74 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str | Word]:
 
     import json  # late: reading and checking what is valid needs none of it
 
-    what = "write a list" if wanted == "array" else "write an object"
-    place = f"{where}/*" if wanted == "array" else where
     value = mismatch.value
-    text = value if isinstance(value, str) and value.strip() else UNFILLED
-    example = INCOMPLETE.get(_star_indices(place), ("", ""))[1]
-    if not example and place == where:
-        return what, blank(":json={", "its members", "}")
+    text = UNFILLED
+    if isinstance(value, str) and value.strip():
+        text = value
 
-    entry = {**json.loads(example), names.TEXTS[place.split("/")[1]]: text} if example else text
-    end = f":json={json.dumps([entry] if wanted == 'array' else entry)}"
-    return what, end if text != UNFILLED and UNFILLED in text else _blanks(end)
+    if wanted == "object":
+        what = "write an object"
+        example = INCOMPLETE.get(_star_indices(where), ("", ""))[1]
+        if not example:
+            return what, blank(":json={", "its members", "}")
+        content = json.dumps(_fill_example(example, where, text))
+    else:
+        what = "write a list"
+        place = f"{where}/*"
+        example = INCOMPLETE.get(_star_indices(place), ("", ""))[1]
+        content = json.dumps([_fill_example(example, place, text) if example else text])
+
+    end = f":json={content}"
+    if text != UNFILLED and UNFILLED in text:
+        return what, end
+    return what, _blanks(end)
+
+
+def _fill_example(example: str, place: str, text: str) -> dict[str, Any]:
+    """Return an example of an entry, which is JSON, with a text where it belongs."""
+    import json
+
+    return {**json.loads(example), names.TEXTS[place.split("/")[1]]: text}
 
 
 def _blanks(text: str) -> str | Word:
+    """Return the end of an edit with blanks where the user has to write a value."""
     word = split_blanks(text, "the value")
-    return word if isinstance(word, Word) else text
+    if isinstance(word, Word):
+        return word
+    return text
 
 
 def advise_edit(
-    what: str, where: str, change: str | Word, more: Sequence[Argument] = ()
+    what: str, where: str, change: str | Word, edits: Sequence[Argument] = ()
 ) -> AnyHint:
     """Return what to do about a place, and the update that does it.
 
-    change: the edit's end, such as "=1.0" or "-="; "" only stamps it. more: other edits.
+    change: the edit's end, such as "=1.0" or "-="; "" only stamps it. edits: further ones.
     """
     if not change:
-        return advise(what, "checkpoint", "update", OWN, *more)
+        return advise(what, "checkpoint", "update", OWN, *edits)
     start = _name_place(where, is_removed=change == "-=")
     if not start:
         return f"{what}, in the file itself"
-    word = (
-        f"{start}{change}"
-        if isinstance(change, str)
-        else Word((f"{start}{change.parts[0]}", *change.parts[1:]))
-    )
-    return advise(what, "checkpoint", "update", OWN, word, *more)
+
+    word: Argument
+    if isinstance(change, str):
+        word = f"{start}{change}"
+    else:
+        word = Word((f"{start}{change.parts[0]}", *change.parts[1:]))
+    return advise(what, "checkpoint", "update", OWN, word, *edits)
 
 
 def _name_place(where: str, *, is_removed: bool) -> str:
     """Return the edit's start, such as --cost.total_usd, "" for a place that no edit can name."""
-    # asked of each of ten thousand entries: reading the word as an edit takes ten times as long
+    # called for each of ten thousand entries: reading the word as an edit takes ten times as long
     parts = [part.replace("~1", "/").replace("~0", "~") for part in where.split("/")[1:]]
-    if not 0 < len(parts) <= _MOST_PARTS or any(
-        part != part.strip() or not part or set(part) & set("[]") for part in parts
-    ):
+    if not 0 < len(parts) <= _MOST_PARTS:
         return ""
+    for part in parts:
+        if part != part.strip() or not part or set(part) & set("[]"):
+            return ""
 
     path = parts[0]
     for part in parts[1:]:
@@ -191,42 +212,46 @@ def _name_place(where: str, *, is_removed: bool) -> str:
     return f"--{path}"
 
 
-def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> AnyHint:
-    """Return what to do about a member whose name means another: the line that moves its content.
+def advise_move(value: dict[str, Any], key: str, parent: str, meaning: str) -> AnyHint:
+    """Return what to do about a member whose name means another, with the update that moves it.
 
-    parent: points to value.
+    parent: the pointer to value. meaning: the path of the other member.
     """
     content = value[key]
-    target = _look_up(value, meant)
-    path = ".".join(filter(None, [parent[1:].replace("/", "."), meant]))
+    target = _look_up(value, meaning)
+    path = ".".join(filter(None, [parent[1:].replace("/", "."), meaning]))
     is_list = isinstance(target, list) or path in names.LISTS
-    kind = names.LISTS.get(path, object)
-    items = content if is_list and isinstance(content, list) else [content]
+    items = [content]
+    if is_list and isinstance(content, list):
+        items = content
 
-    what = f"did you mean {meant}? To move it there"
+    kind = names.LISTS.get(path, object)
+    has_room = is_list or target in ("", {}, None)
+    what = f"did you mean {meaning}? To move it there"
     if content in ("", [], {}, None, target):
-        what = f"did you mean {meant}? It adds nothing; to remove it"
+        what = f"did you mean {meaning}? It adds nothing; to remove it"
         items = []
-    elif not (is_list or target in ("", {}, None)) or not all(
-        isinstance(item, kind) for item in items
-    ):
-        what = f"did you mean {meant}? It does not fit there; to keep it"
+    elif not has_room or not all(isinstance(item, kind) for item in items):
+        what = f"did you mean {meaning}? It does not fit there; to keep it"
         path = f"skill_state.{names.bare(key)}"
         is_list = True
 
-    edits = [_write_item_edit(f"--{path}+" if is_list else f"--{path}", item) for item in items]
+    operator = "+" if is_list else ""
+    edits = [_write_item_edit(f"--{path}{operator}", item) for item in items]
     where = join_pointer(parent, key)
     start = _name_place(where, is_removed=True)
     is_short = sum(map(len, edits)) + len(what) < _LONGEST
     if not (start and is_short and all(map(str.isprintable, edits))):
-        return f"did you mean {meant}? Move it, in the file itself"
+        return f"did you mean {meaning}? Move it, in the file itself"
     return advise(what, "checkpoint", "update", OWN, *edits, f"{start}-=")
 
 
 def _look_up(value: Any, path: str) -> Any:
-    """Return what is at the end of a path of names with dots between them, or None."""
+    """Return the member at the end of a path of names with dots between them, or None."""
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, dict) else None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
     return value
 
 
@@ -239,31 +264,29 @@ def _write_item_edit(start: str, item: Any) -> str:
 
 
 def write_item(field: str, text: str) -> dict[str, Any]:
-    """The object of a list that says a text."""
-    import json
-
-    item = {**json.loads(INCOMPLETE[f"/{field}/*"][1]), names.TEXTS[field]: text}
+    """Return the object that a list of objects has for a text."""
+    item = _fill_example(INCOMPLETE[f"/{field}/*"][1], f"/{field}/*", text)
     if "status" in item or "description" in item:
         item["id"] = "-".join(names.spell(text)[:40].split("_"))
     return item
 
 
 def empty_field(where: str) -> Finding:
-    """The finding for a text that must say something and does not."""
-    code = (
-        INCOMPLETE[parent][0]
-        if (parent := find_parent(where)) in INCOMPLETE and parent
-        else "skill/empty-field"
-    )
-    return make_error(
-        code, f"{quote_where(where)} is empty", where, advise_edit("fill it in", where, FILL)
-    )
+    """Return the finding for a required text that is empty."""
+    code = "skill/empty-field"
+    parent = find_parent(where)
+    if parent and parent in INCOMPLETE:
+        code = INCOMPLETE[parent][0]
+    hint = advise_edit("fill it in", where, FILL)
+    return make_error(code, f"{quote_where(where)} is empty", where, hint)
 
 
 def _star_indices(where: str) -> str:
-    return "/".join("*" if part.isascii() and part.isdigit() else part for part in where.split("/"))
+    """Return a pointer with * for each index."""
+    parts = where.split("/")
+    return "/".join("*" if part.isascii() and part.isdigit() else part for part in parts)
 
 
 def find_parent(where: str) -> str:
-    """The place's parent, with indices as *."""
+    """Return the pointer to the parent of a place, with * for each index."""
     return _star_indices(where.rpartition("/")[0])

@@ -1,6 +1,4 @@
-"""What there is of checkpoints in a project, for each tool that asks. What makes it is imported
-late.
-"""
+"""Summarize a project's checkpoints for the tools that ask. The makers are imported late."""
 
 import os
 

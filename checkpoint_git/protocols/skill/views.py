@@ -1,10 +1,8 @@
-"""Small readers of a checkpoint's parts, for values that may break the schema: they return what is
-usable. Pure.
-"""
+"""Read parts of a checkpoint's value, which may break the schema: return what is usable. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.hint import Argument, Argv, Blank
@@ -38,9 +36,23 @@ OVER_WORDS = frozenset(
 )
 ROWS_OVER = frozenset(["complete", "skipped", "deferred"])  # statuses of rows that ask for nothing
 PUBLIC_FIELDS = (
-    "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
-    "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "pm_refs", "depends_on",
-)  # fmt: skip
+    "protocol_version",
+    "skill",
+    "project",
+    "project_dir",
+    "created_at",
+    "updated_at",
+    "phase",
+    "step",
+    "status",
+    "progress_summary",
+    "progress_table",
+    "context_primer",
+    "blockers",
+    "next_actions",
+    "pm_refs",
+    "depends_on",
+)
 _OUTLINED = {*PUBLIC_FIELDS, "cost", "superseded"} - {
     "skill",
     "project_dir",
@@ -48,7 +60,8 @@ _OUTLINED = {*PUBLIC_FIELDS, "cost", "superseded"} - {
     "context_primer",
 }
 _TICKET_FIELDS = ("role", "provider", "id", "url", "created_by_skill", "first_seen_at")
-# what the rows of thousands of checkpoints say is one object each
+_LONGEST_ID = 80  # letters of a blocker's id that a command names
+# the rows of thousands of checkpoints share one object for each status
 _ROWS: dict[str, dict[str, Any]] = {
     status: {"status": status}
     for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
@@ -56,37 +69,35 @@ _ROWS: dict[str, dict[str, Any]] = {
 
 
 def public_view(value: dict[str, Any]) -> dict[str, Any]:
-    """What other skills may read, in the document's own order; never skill_state."""
+    """Return the fields that other skills may read, in the document's order."""
     return {key: member for key, member in value.items() if key in PUBLIC_FIELDS}
 
 
 def find_refs(documents: Iterable[Document], role: str | None = None) -> list[dict[str, Any]]:
-    """The tickets of all documents in order, each with its skill; only known fields, never a
-    ticket's body.
+    """Return the tickets of all documents in order, each with its skill and without its body.
+
+    role: of the tickets, None for all.
     """
-    return [
-        {"skill": document.skill, **{name: ref[name] for name in _TICKET_FIELDS if name in ref}}
-        for document in documents
-        for ref in read_objects(document.value or {}, "pm_refs")
-        if role in (None, ref.get("role"))
-    ]
+    found = list[dict[str, Any]]()
+    for document in documents:
+        for ref in read_objects(document.value or {}, "pm_refs"):
+            if role in (None, ref.get("role")):
+                known = {name: ref[name] for name in _TICKET_FIELDS if name in ref}
+                found.append({"skill": document.skill, **known})
+    return found
 
 
 def outline(document: Document) -> Document:
-    """An eighth of a document, for commands that look at all of them: of most rows the status, no
-    text, only errors.
+    """Return a document with the parts that commands about all checkpoints need, about an eighth.
+
+    It keeps the status of most rows, the errors, and no text.
     """
     value = document.value
     if value is None:
         return document._replace(text=None)
     kept = {key: member for key, member in value.items() if key in _OUTLINED}
     if "progress_table" in value:
-        rows = kept["progress_table"] = list[dict[str, Any]]()
-        for row in read_objects(value, "progress_table"):
-            shared = _ROWS.get(text_field(row, "status"))
-            rows.append(
-                shared or {key: row[key] for key in ("id", "status", "label") if key in row}
-            )
+        kept["progress_table"] = _outline_rows(value)
 
     if find_done_actions(value):
         kept["recently_done"] = value["recently_done"]
@@ -94,20 +105,47 @@ def outline(document: Document) -> Document:
     return document._replace(value=kept, text=None, findings=errors)
 
 
+def _outline_rows(value: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = list[dict[str, Any]]()
+    for row in read_objects(value, "progress_table"):
+        shared = _ROWS.get(text_field(row, "status"))
+        if shared is None:
+            shared = {key: row[key] for key in ("id", "status", "label") if key in row}
+        rows.append(shared)
+    return rows
+
+
 def text_field(value: dict[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    """Return the text of a member, "" if it is missing or not a text."""
+    return _text(value.get(key))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return ""
+
+
+def _member(value: Any, key: str) -> Any:
+    """Return a member of an object, None if the value is not one or lacks it."""
+    if isinstance(value, dict):
+        return value.get(key)
+    return None
 
 
 def read_primer(value: dict[str, Any], key: str) -> list[Any]:
+    """Return a list in context_primer, [] if it is missing or not a list."""
     primer = value.get("context_primer")
-    return read_list(primer, key) if isinstance(primer, dict) else []
+    if not isinstance(primer, dict):
+        return []
+    return read_list(primer, key)
 
 
 def listed_path(entry: Any) -> str:
-    """What an entry of generated_files says, "" if it is not a text."""
-    text = entry.get("path") if isinstance(entry, dict) else entry
-    return text if isinstance(text, str) else ""
+    """Return the text of an entry of generated_files, "" if it has none."""
+    if isinstance(entry, dict):
+        return text_field(entry, "path")
+    return _text(entry)
 
 
 def is_open(blocker: dict[str, Any]) -> bool:
@@ -123,17 +161,23 @@ def waits_on_user(blocker: dict[str, Any]) -> bool:
 
 
 def describe_blocker(blocker: dict[str, Any], notes: Iterable[str] = ()) -> str:
-    """Return a blocker in one line: what it is, which row it blocks, what is proposed, and notes on
-    that.
+    """Return a blocker in one line: its description, the row that it blocks, the proposal with
+    notes on it, and the options.
     """
     what = text_field(blocker, "description") or text_field(blocker, "id") or "(no description)"
-    pairs = (("blocking", "blocks"), ("proposed_resolution", "proposed:"))
-    more = [f"{verb} {blocker[key]}" for key, verb in pairs if isinstance(blocker.get(key), str)]
-    more += notes
+    details = []
+    for key, verb in (("blocking", "blocks"), ("proposed_resolution", "proposed:")):
+        if isinstance(blocker.get(key), str):
+            details.append(f"{verb} {blocker[key]}")
+    details += notes
+
     options = [option for option in read_list(blocker, "options") if isinstance(option, str)]
-    numbered = [f"{number} {option}" for number, option in enumerate(options, start=1)]
-    more += [f"options: {' | '.join(numbered)}"] if options else []
-    return f"{what} ({'; '.join(more)})" if more else what
+    if options:
+        numbered = [f"{number} {option}" for number, option in enumerate(options, start=1)]
+        details.append(f"options: {' | '.join(numbered)}")
+    if not details:
+        return what
+    return f"{what} ({'; '.join(details)})"
 
 
 def find_answers(
@@ -141,22 +185,21 @@ def find_answers(
 ) -> list[tuple[dict[str, Any], Argv]]:
     """Return each open blocker with the command that settles it.
 
-    It names the blocker by its id, or by its place where no id names it alone.
+    The command names the blocker by its id, or by its place if it has no id of its own.
     """
-    every = enumerate(read_list(value, "blockers"))
-    named = [
-        (one, _blocker_id(one), f"blockers.{at}")
-        for at, one in every
-        if isinstance(one, dict) and is_open(one)
-    ]
-    times = Counter(name for _, name, _ in named)
-    found = list[tuple[dict[str, Any], Argv]]()
-    for blocker, name, place in named:
-        is_unique = name and times[name] == 1
-        found.append(
-            (blocker, answer_command(skill, name if is_unique else place, blocker, answer))
-        )
+    blockers = {
+        index: blocker
+        for index, blocker in enumerate(read_list(value, "blockers"))
+        if isinstance(blocker, dict) and is_open(blocker)
+    }
+    times = Counter(_blocker_id(blocker) for blocker in blockers.values())
 
+    found = list[tuple[dict[str, Any], Argv]]()
+    for index, blocker in blockers.items():
+        name = _blocker_id(blocker)
+        if not name or times[name] > 1:
+            name = f"blockers.{index}"
+        found.append((blocker, answer_command(skill, name, blocker, answer)))
     return found
 
 
@@ -164,65 +207,70 @@ def answer_command(
     skill: str | Blank, name: str, blocker: dict[str, Any], answer: str = ""
 ) -> Argv:
     """Return the command that settles a blocker. answer: of the user, "" if it is not known yet."""
-    is_text = ("--",) if name.startswith("-") or answer.startswith("-") else ()
+    dashes = ("--",) if name.startswith("-") or answer.startswith("-") else ()
     if not waits_on_user(blocker):
-        return ("checkpoint", "unblock", skill, *is_text, name)
-    given: Argument = answer if answer and answer.isprintable() else Blank("the answer")
-    return ("checkpoint", "decide", skill, *is_text, name, given)
+        return ("checkpoint", "unblock", skill, *dashes, name)
+    word: Argument = answer
+    if not answer or not answer.isprintable():
+        word = Blank("the answer")
+    return ("checkpoint", "decide", skill, *dashes, name, word)
 
 
 def _blocker_id(blocker: dict[str, Any]) -> str:
-    """An id that a shell and a terminal take as it is, "" for another."""
+    """Return the id of a blocker if a shell and a terminal take it as it is, else ""."""
     name = blocker.get("id")
-    text = (
-        name.decode()
-        if isinstance(name, bytes)
-        else str(name)
-        if type(name) in (str, int) and name != ""
-        else ""
-    )
-    return text if len(text) < 80 and escape_controls(text) == text else ""
+    if isinstance(name, bytes):  # a number as a token value
+        name = name.decode()
+    if type(name) not in (str, int):
+        return ""
+    text = str(name)
+    if len(text) >= _LONGEST_ID or escape_controls(text) != text:
+        return ""
+    return text
 
 
 def is_reviewed(superseded: Any) -> bool:
-    return isinstance(superseded, dict) and (
-        superseded.get("reviewed") is True or bool(superseded.get("reviewed_at"))
-    )
+    """Whether an entry of superseded is marked as reviewed."""
+    if not isinstance(superseded, dict):
+        return False
+    return superseded.get("reviewed") is True or bool(superseded.get("reviewed_at"))
 
 
 def describe_superseded(value: dict[str, Any]) -> list[str]:
-    """What merges set aside of the head, and nobody has reviewed."""
-    return [
-        ", ".join(
-            f'{name} "{shorten(text, 100)}"'
-            for name in ("phase", "step", "status", "progress_summary")
-            if (text := text_field(entry, name)) and text != text_field(value, name)
-        )
-        or "the same as now"
-        for entry in read_objects(value, "superseded")
-        if not is_reviewed(entry)
-    ]
+    """Return the values of the head that merges set aside and nobody reviewed, in words."""
+    found = []
+    for entry in read_objects(value, "superseded"):
+        if is_reviewed(entry):
+            continue
+        parts = []
+        for name in ("phase", "step", "status", "progress_summary"):
+            text = text_field(entry, name)
+            if text and text != text_field(value, name):
+                parts.append(f'{name} "{shorten(text, 100)}"')
+        found.append(", ".join(parts) or "the same as now")
+    return found
 
 
 def action_text(action: Any) -> str:
-    """What an item of next_actions says to do, "" if it says nothing."""
-    text = action.get("text") if isinstance(action, dict) else action
-    return text if isinstance(text, str) else ""
+    """Return the text of an item of next_actions, "" if it has none."""
+    if isinstance(action, dict):
+        return text_field(action, "text")
+    return _text(action)
 
 
 def done_text(entry: Any) -> str:
-    """Return what an entry of recently_done says was done, "" if nothing.
+    """Return the text of an entry of recently_done, "" if it has none.
 
     {"at": ..., "action": ...}, with a whole action in it, is how the JavaScript original writes it.
     """
-    text = action_text(entry)
-    return text or (action_text(entry.get("action")) if isinstance(entry, dict) else "")
+    return action_text(entry) or action_text(_member(entry, "action"))
 
 
 def find_done_actions(value: dict[str, Any]) -> list[int]:
-    """Return the indexes of next_actions whose text recently_done has too: what is done stands
-    there to do again. An action whose `added_at` is not before its last entry in recently_done was
-    added again on purpose.
+    """Return the indexes of next_actions whose text recently_done has too.
+
+    An action is not done if its `added_at` is not before its last entry in recently_done: it was
+    added again.
     """
     last: dict[str, tuple[int, str]] = {}
     for entry in read_list(value, "recently_done"):
@@ -232,7 +280,7 @@ def find_done_actions(value: dict[str, Any]) -> list[int]:
     found = []
     for index, action in enumerate(read_list(value, "next_actions")):
         text = action_text(action).strip()
-        added = read_instant(action.get("added_at")) if isinstance(action, dict) else None
+        added = read_instant(_member(action, "added_at"))
         if text and text in last and (added is None or added < last[text]):
             found.append(index)
 
@@ -240,42 +288,47 @@ def find_done_actions(value: dict[str, Any]) -> list[int]:
 
 
 def read_when(entry: Any) -> tuple[int, str]:
-    """The instant at which an entry of a record was made, 1970 for none: for sorting."""
-    return (read_instant(entry.get("at")) if isinstance(entry, dict) else None) or (0, "")
+    """Return the instant at which an entry of a record was made, 1970 for none: for sorting."""
+    return read_instant(_member(entry, "at")) or (0, "")
 
 
 def action_done_when(action: Any) -> str | None:
-    """The shell command that checks whether the action is done. Never run it without asking."""
-    command = action.get("done_when") if isinstance(action, dict) else None
-    return command if isinstance(command, str) and command.strip() else None
+    """Return the shell command that checks whether the action is done, None for none.
+
+    Never run it without asking.
+    """
+    command = _text(_member(action, "done_when"))
+    return command if command.strip() else None
 
 
 def list_waits(value: dict[str, Any]) -> list[Any]:
+    """Return the entries of depends_on, which may be one text."""
     waits = value.get("depends_on")
-    return [waits] if isinstance(waits, str) else read_list(value, "depends_on")
+    if isinstance(waits, str):
+        return [waits]
+    return read_list(value, "depends_on")
 
 
 def list_requests(value: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """(next actions, what should resolve open blockers and what is waited for): the texts that may
-    name references.
+    """Return the texts that may name references: those of next actions, and those of proposals for
+    open blockers and of depends_on.
     """
-    proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
     actions = [action_text(action) for action in read_list(value, "next_actions")]
-    return actions, [*proposals, *(text for text in list_waits(value) if isinstance(text, str))]
+    proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
+    waits = [text for text in list_waits(value) if isinstance(text, str)]
+    return actions, proposals + waits
 
 
 def count_rows(value: dict[str, Any]) -> tuple[int, int]:
-    """(rows that are complete, all rows) of progress_table."""
+    """Return the number of complete rows of progress_table, and of all."""
     rows = read_objects(value, "progress_table")
     return sum(row.get("status") == "complete" for row in rows), len(rows)
 
 
 def open_rows(value: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in read_objects(value, "progress_table")
-        if str(row.get("status")) not in ROWS_OVER
-    ]
+    """Return the rows of progress_table that ask for work."""
+    rows = read_objects(value, "progress_table")
+    return [row for row in rows if str(row.get("status")) not in ROWS_OVER]
 
 
 def failed_rows(value: dict[str, Any]) -> list[str]:
@@ -290,9 +343,11 @@ def is_unstarted(value: dict[str, Any]) -> bool:
 
 
 def find_age(value: dict[str, Any], now: int) -> int | None:
-    """Seconds since updated_at, negative for a time ahead; None if updated_at is not an instant."""
+    """Return the seconds since updated_at, negative for a future one; None if it is no instant."""
     instant = read_instant(value.get("updated_at"))
-    return None if instant is None else now - instant[0]
+    if instant is None:
+        return None
+    return now - instant[0]
 
 
 def is_stale(value: dict[str, Any], now: int, days: int) -> bool:
@@ -302,34 +357,37 @@ def is_stale(value: dict[str, Any], now: int, days: int) -> bool:
 
 
 def describe_budget(value: dict[str, Any]) -> str:
-    """Such as "over budget (12.5 of 10 USD)"; "" for a checkpoint that is not, or says nothing of
-    the kind.
-    """
+    """Return a text such as "over budget (12.5 of 10 USD)", "" if the cost is not over budget."""
     cost = value.get("cost")
     if not isinstance(cost, dict):
         return ""
-    amounts = [cost.get(key) for key in ("total_usd", "budget_usd")]
-    numbers = [
-        amount
-        for amount in amounts
-        if isinstance(amount, int | float) and not isinstance(amount, bool)
-    ]
-    if len(numbers) < 2 or numbers[0] <= numbers[1]:
+    total = cost.get("total_usd")
+    budget = cost.get("budget_usd")
+    if not is_number(total) or not is_number(budget) or total <= budget:
         return ""
-    # an int may be beyond any float
-    total, budget = (
-        shorten(str(each), 20) if isinstance(each, int) else f"{each:.12g}" for each in numbers
-    )
-    return f"over budget ({total} of {budget} USD)"
+    return f"over budget ({_write_amount(total)} of {_write_amount(budget)} USD)"
+
+
+def is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _write_amount(amount: int | float) -> str:
+    if isinstance(amount, int):  # which may be beyond any float
+        return shorten(str(amount), 20)
+    return f"{amount:.12g}"
 
 
 def find_gate(value: dict[str, Any]) -> str:
-    """The phase or step that names a gate still ahead, "" for none; a step "gate-passed" speaks for
-    its phase too.
+    """Return the phase or step that names a gate still ahead, "" for none.
+
+    A step "gate-passed" applies to its phase too.
     """
     for key in ("step", "phase"):
         text = text_field(value, key)
         words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
         if GATE_WORDS.intersection(words) or " sign off " in f" {' '.join(words)} ":
-            return "" if OVER_WORDS.intersection(words) else text
+            if OVER_WORDS.intersection(words):
+                return ""
+            return text
     return ""
