@@ -1,4 +1,4 @@
-"""Hooks for tools: check a push for drift, and set `$schema` for `init --schemas` and uninstall."""
+"""Check a push for drift, and set or remove `$schema` for `init --schemas` and uninstall."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -34,9 +34,8 @@ def check_push(
 
 
 def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None], frozenset[str]]:
-    """Return the number of checkpoints, a reader of their texts, and the paths of old complete ones.
-
-    Raises CheckpointError if the requested skill has no checkpoint.
+    """Return the number of checkpoints, a reader of their texts, and the paths of the old complete
+    ones. Raises CheckpointError if the requested skill has no checkpoint.
     """
     from checkpoint_git.protocols.skill.drift.facts import SkillFacts
 

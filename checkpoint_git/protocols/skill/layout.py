@@ -38,7 +38,7 @@ def find_skill(file_name: str) -> str:
 
 
 def is_nearly_a_name(file_name: str) -> bool:
-    """Whether a name is a checkpoint's but for its ending or capitals. Backups of editors are not."""
+    """Whether a name is a checkpoint's except for its ending or capitals; no editor's backup is."""
     name = file_name.lower()
     if find_skill(file_name) or name.startswith(".") or name.endswith(_COPIES):
         return False

@@ -1,8 +1,8 @@
-"""Which parts of a checkpoint are past, and the history document they move to. Pure.
+"""Split a checkpoint into what stays and the history document of its past. Pure.
 
-Past is what is closed and what nothing open names. The document depends on the moved entries alone:
-two branches that rotate the same ones write the same bytes. Values are token values (jsontext); the
-find_ functions take plain ones too.
+An entry is past if it is closed and nothing open names it. The document depends on the moved
+entries alone: two branches that rotate the same entries write the same bytes. Values are token
+values (jsontext); the find_ functions take plain ones too.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -23,7 +23,7 @@ _CLOSED_RECORDS = ("reconciliation_",)
 
 
 class Moved(NamedTuple):
-    """Entries of one place that move: a list's in their order, or the one value that was there."""
+    """Entries of one place that move: those of a list in their order, or the place's one value."""
 
     where: str
     items: list[Any]
@@ -38,7 +38,7 @@ class Kept(NamedTuple):
 
 
 class Rotation(NamedTuple):
-    """value: what is left of the document."""
+    """A plan to rotate a document. value: the document without what moves."""
 
     value: dict[str, Any]
     moved: list[Moved]
@@ -46,8 +46,9 @@ class Rotation(NamedTuple):
 
 
 def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -> Rotation:
-    """What is left without its past. reverted: merged requests ("#12") that the history took back
-    -> the evidence.
+    """Plan to move the past of a document.
+
+    reverted: merged requests ("#12") that the history reverted -> the evidence.
     """
     rest = dict(value)
     keeper = _Keeper(value, reverted or {})
@@ -63,18 +64,13 @@ def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = No
 
 
 def find_merged(value: dict[str, Any]) -> set[str]:
-    """The references of the merged pull requests that a rotation would move."""
-    lists = (
-        part
-        for part in plan_rotation(value).moved
-        if part.where.startswith(f"/skill_state/{_MERGED_LISTS}")
-    )
-    return {
-        reference
-        for part in lists
-        for item in part.items
-        for reference in find_entry_references(item)
-    }
+    """Return the references of the merged pull requests that a rotation would move."""
+    found = set[str]()
+    for part in plan_rotation(value).moved:
+        if part.where.startswith(f"/skill_state/{_MERGED_LISTS}"):
+            for item in part.items:
+                found.update(find_entry_references(item))
+    return found
 
 
 def history_document(skill: str, moved: list[Moved]) -> str:
@@ -83,9 +79,7 @@ def history_document(skill: str, moved: list[Moved]) -> str:
 
 
 def history_marks(day: str, past: bytes) -> list[str]:
-    """Names for a history file, of which the first free one is taken: the day (2026-03-02) and a
-    digest of its text.
-    """
+    """Return the marks for a history file by preference: the day (2026-03-02) and its digest."""
     from hashlib import sha256
 
     mark = f"{day}-{sha256(past).hexdigest()[:12]}"
@@ -94,84 +88,112 @@ def history_marks(day: str, past: bytes) -> list[str]:
 
 
 class _Keeper:
-    """Decides which entries stay. references, words: what the open parts name -> the part, in
-    words.
+    """Decides which entries stay.
+
+    references, words: what the open parts name -> the name of the part.
     """
 
     def __init__(self, value: dict[str, Any], reverted: Mapping[str, str]) -> None:
-        self.reverted, self.kept = reverted, list[Kept]()
-        self.references, self.words = dict[str, str](), dict[str, str]()
+        self.reverted = reverted
+        self.kept = list[Kept]()
+        self.references = dict[str, str]()
+        self.words = dict[str, str]()
         for place, text in _open_texts(value):
             for reference in find_references(text):
                 self.references.setdefault(unqualify(reference, frozenset()), place)
-            for word in "".join(
-                letter if letter.isalnum() or letter in "_-" else " " for letter in text
-            ).split():
+            for word in _split_words(text):
                 self.words.setdefault(word, place)
 
     def find_reason(self, item: Any, *, is_merged: bool = False) -> str:
+        """Return why an entry stays, "" if it does not. is_merged: of a list of merged requests."""
         references = find_entry_references(item)
-        places = [self.references[one] for one in references if one in self.references]
-        name = item.get("id") if isinstance(item, dict) else None
-        if isinstance(name, str) and name in self.words:
-            places.append(self.words[name])
-        if places:
-            return f"{places[0]} names it"
-        reverted = [self.reverted[one] for one in references if is_merged and one in self.reverted]
-        return f"it was reverted: {reverted[0]}" if reverted else ""
+        for reference in references:
+            if reference in self.references:
+                return f"{self.references[reference]} names it"
+        if isinstance(item, dict) and isinstance(item.get("id"), str) and item["id"] in self.words:
+            return f"{self.words[item['id']]} names it"
+
+        if is_merged:
+            for reference in references:
+                if reference in self.reverted:
+                    return f"it was reverted: {self.reverted[reference]}"
+        return ""
 
     def split(
         self, where: str, items: list[Any], *, is_merged: bool, newest: Collection[int] = ()
     ) -> tuple[list[Any], list[Any]]:
-        """What stays and what is past. newest: the items that stay in any case, by index."""
-        stays, past = list[Any](), list[Any]()
-        for at, item in enumerate(items):
-            why = "" if at in newest else self.find_reason(item, is_merged=is_merged)
-            if why:
-                name = item.get("id") if isinstance(item, dict) else item
-                named = find_entry_references(item) or [
-                    shorten(name, 60) if isinstance(name, str) else "an entry"
-                ]
-                self.kept.append(Kept(where, named[0], why))
-            if why or at in newest:
-                stays.append(item)
+        """Return the items that stay and those that are past.
+
+        newest: the indexes of items that stay in any case.
+        """
+        staying = list[Any]()
+        past = list[Any]()
+        for index, item in enumerate(items):
+            if index in newest:
+                staying.append(item)
+                continue
+            reason = self.find_reason(item, is_merged=is_merged)
+            if reason:
+                self.kept.append(Kept(where, _name_entry(item), reason))
+                staying.append(item)
             else:
                 past.append(item)
 
-        return stays, past
+        return staying, past
+
+
+def _split_words(text: str) -> list[str]:
+    return "".join(letter if letter.isalnum() or letter in "_-" else " " for letter in text).split()
+
+
+def _name_entry(item: Any) -> str:
+    """Return a name of an entry for a message: its first reference, its id or its text."""
+    references = find_entry_references(item)
+    if references:
+        return references[0]
+    name = item.get("id") if isinstance(item, dict) else item
+    if isinstance(name, str):
+        return shorten(name, 60)
+    return "an entry"
 
 
 def _open_texts(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(the open part of a checkpoint, what it says)."""
-    for at, action in enumerate(views.read_list(value, "next_actions")):
-        yield f"next action {at + 1}", views.action_text(action)
+    """Yield the name and the text of each open part of a checkpoint."""
+    for number, action in enumerate(views.read_list(value, "next_actions"), start=1):
+        yield f"next action {number}", views.action_text(action)
+
     for blocker in views.open_blockers(value):
+        name = shorten(str(blocker.get("id", "?")), 40)
         for key in ("description", "proposed_resolution"):
-            yield (
-                f"blocker {shorten(str(blocker.get('id', '?')), 40)}",
-                views.text_field(blocker, key),
-            )
+            yield f"blocker {name}", views.text_field(blocker, key)
 
     for row in views.open_rows(value):
+        name = shorten(str(row.get("id", "?")), 40)
         for key in ("id", "label", "notes"):
-            yield f"row {shorten(str(row.get('id', '?')), 40)}", views.text_field(row, key)
+            yield f"row {name}", views.text_field(row, key)
 
 
 _ENTRY_KEYS = ("number", "pr", "pr_number", "id", "ref", "url")
 
 
 def find_entry_references(item: Any) -> list[str]:
-    """Without the repository: of 12, "#12", "owner/app#12", {"id": "ABC-3"}; of an object its
-    naming fields alone.
+    """Return the references in an entry, without the repository.
+
+    An entry is 12, "#12", "owner/app#12" or {"id": "ABC-3"}; of an object only the members that
+    name it are read.
     """
     if isinstance(item, dict):
-        return [
-            one for key in _ENTRY_KEYS if key in item for one in find_entry_references(item[key])
-        ]
+        found = []
+        for key in _ENTRY_KEYS:
+            if key in item:
+                found += find_entry_references(item[key])
+        return found
 
-    text = item.decode("ascii", "replace") if isinstance(item, bytes) else item
-    if isinstance(text, int) and not isinstance(text, bool):
-        text = str(text)
+    text = item
+    if isinstance(item, bytes):
+        text = item.decode("ascii", "replace")
+    elif isinstance(item, int) and not isinstance(item, bool):
+        text = str(item)
     if not isinstance(text, str):
         return []
     bare = text.strip().removeprefix("#")
@@ -181,48 +203,58 @@ def find_entry_references(item: Any) -> list[str]:
 
 
 def _take_decisions(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
+    """Take the key decisions above the limit out of the document, and return them."""
     decisions = views.read_primer(rest, "key_decisions")
     if len(decisions) <= KEPT_DECISIONS:
         return []
-    # of the twenty places, what is still named takes the first
-    newest = range(len(decisions) - 1, -1, -1)
-    staying = set(
-        sorted(newest, key=lambda at: not keeper.find_reason(decisions[at]))[:KEPT_DECISIONS]
-    )
-    left = [item for at, item in enumerate(decisions) if at in staying]
-    rest["context_primer"] = {**rest["context_primer"], "key_decisions": left}
-    return [
-        Moved(
-            "/context_primer/key_decisions",
-            [item for at, item in enumerate(decisions) if at not in staying],
-        )
-    ]
+
+    # those that an open part names stay before newer ones
+    indexes = range(len(decisions) - 1, -1, -1)
+    ranked = sorted(indexes, key=lambda index: not keeper.find_reason(decisions[index]))
+    chosen = set(ranked[:KEPT_DECISIONS])
+    staying = [item for index, item in enumerate(decisions) if index in chosen]
+    past = [item for index, item in enumerate(decisions) if index not in chosen]
+    rest["context_primer"] = {**rest["context_primer"], "key_decisions": staying}
+    return [Moved("/context_primer/key_decisions", past)]
 
 
 def _take_state(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
+    """Take the closed entries of skill_state out of the document, and return them."""
     state = rest.get("skill_state")
-    left: dict[str, Any] = {}
+    if not isinstance(state, dict):
+        return []
+
+    staying: dict[str, Any] = {}
     moved = []
-    for key, member in state.items() if isinstance(state, dict) else ():
-        where, past = join_pointer("/skill_state", key), list[Any]()
-        left[key] = member
+    for key, member in state.items():
+        where = join_pointer("/skill_state", key)
+        past = list[Any]()
+        staying[key] = member
         if key.startswith(_CLOSED_RECORDS) and isinstance(member, dict):
             if key in keeper.words:
                 keeper.kept.append(Kept(where, key, f"{keeper.words[key]} names it"))
             else:
-                past = [left.pop(key)]
+                past = [staying.pop(key)]
         elif key.startswith(_CLOSED_LISTS + _CLOSED_RECORDS) and isinstance(member, list):
-            left[key], past = keeper.split(where, member, is_merged=key.startswith(_MERGED_LISTS))
+            is_merged = key.startswith(_MERGED_LISTS)
+            staying[key], past = keeper.split(where, member, is_merged=is_merged)
         elif key == "run_history" and isinstance(member, list):
-            by_age = sorted(
-                range(len(member)), key=lambda at: (views.read_when(member[at]), at), reverse=True
-            )
-            left[key], past = keeper.split(
-                where, member, is_merged=False, newest=set(by_age[:KEPT_RUNS])
-            )
+            newest = _find_newest(member, KEPT_RUNS)
+            staying[key], past = keeper.split(where, member, is_merged=False, newest=newest)
+
         if past:
             moved.append(Moved(where, past))
 
     if moved:
-        rest["skill_state"] = left
+        rest["skill_state"] = staying
     return moved
+
+
+def _find_newest(records: list[Any], count: int) -> set[int]:
+    """Return the indexes of the newest records; of those with one time, the last in the list."""
+    by_age = sorted(
+        range(len(records)),
+        key=lambda index: (views.read_when(records[index]), index),
+        reverse=True,
+    )
+    return set(by_age[:count])

@@ -1,4 +1,4 @@
-"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock."""
+"""Read skill checkpoints from disk, and write them under the lock."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from checkpoint_git.protocols.write import Change, Tell, Written
 
 VERSIONS = ("1.0", "1.1")
-REFUSED_IN_A_WRITE = ("skill/blocker-id-twice",)  # warnings of a file; nobody means to write one
+REFUSED_IN_A_WRITE = ("skill/blocker-id-twice",)  # only warnings in a file
 _MOST_SHOWN = 12  # skills named in a hint
-_HEAD = 1 << 16  # bytes of a misnamed file that are looked at
+_HEAD = 1 << 16  # bytes of a misnamed file that are read
 
 
 def read_files(
     place: Place, *, only: Collection[str] | None = None
 ) -> Iterator[tuple[str, FileContent]]:
-    """(path from place.top, content or the error of reading it), sorted. Raises CheckpointError for
-    the folder.
+    """Yield each path from place.top, sorted, with the content or the error of reading it.
+
+    Raises CheckpointError if the folder cannot be read.
     """
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
     if only is not None:
@@ -48,33 +49,29 @@ def list_skills(place: Place) -> list[str]:
 
 
 def list_misnamed(place: Place) -> list[str]:
-    """The absolute paths of files that look like checkpoints and are not named like any."""
+    """Return the absolute paths of files that look like checkpoints and have another name."""
     try:
-        names = sorted(
-            name for name in os.listdir(place.directory) if layout.is_nearly_a_name(name)
-        )
+        names = sorted(os.listdir(place.directory))
     except OSError:
         return []
-
-    return [
-        path
-        for path in [os.path.join(place.directory, name) for name in names]
-        if _looks_like_one(path)
-    ]
+    paths = [os.path.join(place.directory, name) for name in names if layout.is_nearly_a_name(name)]
+    return [path for path in paths if _looks_like_checkpoint(path)]
 
 
-def _looks_like_one(path: str) -> bool:
+def _looks_like_checkpoint(path: str) -> bool:
+    """Whether a file can be read, and its name or its first bytes are those of a checkpoint."""
     try:
         with open_plain(path) as stream:
             head = stream.read(_HEAD)
     except OSError:
         return False
-    return layout.WORD in os.path.basename(path).lower() or (
-        b'"skill"' in head and b'"status"' in head
-    )
+    if layout.WORD in os.path.basename(path).lower():
+        return True
+    return b'"skill"' in head and b'"status"' in head
 
 
 def _list_names(place: Place) -> list[str]:
+    """Return the sorted names of the checkpoints. Raises CheckpointError for the folder."""
     try:
         names = os.listdir(place.directory)
     except OSError as error:
@@ -84,14 +81,20 @@ def _list_names(place: Place) -> list[str]:
 
 
 def read_skill(place: Place, skill: str) -> FileContent | None:
-    """None if the skill has no checkpoint. Raises CheckpointError for an invalid name."""
+    """Return the content of a skill's checkpoint or the error of reading it, None for no file.
+
+    Raises CheckpointError for an invalid name.
+    """
     path = layout.checkpoint_path(place, skill)
-    return read_content(path, place.top) if os.path.lexists(path) else None
+    if not os.path.lexists(path):
+        return None
+    return read_content(path, place.top)
 
 
 def iterate_documents(place: Place, now: int) -> Iterator[Document]:
-    """All of a place, by path, each read when its turn comes; what cannot be read has a finding
-    that says why.
+    """Yield all documents of a place by path. One that cannot be read has a finding with the error.
+
+    Each is read when its turn comes.
     """
     return iterate_checked(read_files(place), now)
 
@@ -101,9 +104,7 @@ def check_files(files: Iterable[tuple[str, FileContent]], now: int) -> list[Docu
 
 
 def read_document(place: Place, skill: str, now: int) -> Document:
-    """One skill's checkpoint. Raises CheckpointError if the skill has none, naming those that are
-    there.
-    """
+    """Return a skill's checkpoint. Raises CheckpointError, with the skills that have one, for none."""
     layout.check_skill_name(skill)
     data = read_skill(place, skill)
     if data is None:
@@ -112,7 +113,7 @@ def read_document(place: Place, skill: str, now: int) -> Document:
 
 
 def read_value(place: Place, skill: str, now: int) -> "dict[str, Any]":
-    """Raises CheckpointError for a checkpoint that is not there, or cannot be read."""
+    """Return the value of a skill's checkpoint. Raises CheckpointError if it cannot be read."""
     document = read_document(place, skill, now)
     if document.value is None:
         found = document.findings[0]
@@ -121,6 +122,7 @@ def read_value(place: Place, skill: str, now: int) -> "dict[str, Any]":
 
 
 def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
+    """Return the error for a skill without a checkpoint, with the skills that have one."""
     from difflib import get_close_matches
 
     check_index(place, skill)
@@ -129,32 +131,34 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
         hint = advise("start one", "checkpoint", "update", skill)
         return CheckpointError(f"{place.directory} has no checkpoints yet", hint)
 
-    twin = next((name for name in known if name.casefold() == skill.casefold()), "")
-    if twin:  # a second one could not be made beside it
-        return CheckpointError(
-            f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?"
-        )
+    message = f"{skill} has no checkpoint in {place.directory}"
+    for name in known:
+        if name.casefold() == skill.casefold():  # a second one cannot be made beside it
+            return CheckpointError(message, f"did you mean {name}?")
 
-    shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
+    advice = f"there are: {', '.join(known[:_MOST_SHOWN])}"
+    if len(known) > _MOST_SHOWN:
+        advice += " ..."
     near = get_close_matches(skill, known, 1, 0.8)
-    meant = f"did you mean {near[0]}? " if near else ""
-    hint = join_hints(
-        f"{meant}there are: {shown}", advise("to start it", "checkpoint", "update", skill)
-    )
-    return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)
+    if near:
+        advice = f"did you mean {near[0]}? {advice}"
+    hint = join_hints(advice, advise("to start it", "checkpoint", "update", skill))
+    return CheckpointError(message, hint)
 
 
 def check_owner(skill: str, env: Mapping[str, str]) -> None:
-    """Raises CheckpointError if CHECKPOINT_SKILL says that this process works for another skill."""
+    """Raise CheckpointError if CHECKPOINT_SKILL names another skill as the one of this process."""
     owner = env.get("CHECKPOINT_SKILL", "")
     if owner and owner != skill:
-        message = f"this session works as {owner} (CHECKPOINT_SKILL), and {skill} is another skill's checkpoint"
+        session = f"this session works as {owner} (CHECKPOINT_SKILL)"
+        message = f"{session}, and {skill} is another skill's checkpoint"
         raise CheckpointError(message, f"write to {owner}'s own and refer to {skill} in depends_on")
 
 
 def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
-    """Where a write goes. Raises CheckpointError for an invalid name, another skill's checkpoint,
-    or no folder.
+    """Return the place of a skill that this process may write.
+
+    Raises CheckpointError for an invalid name, another skill's checkpoint, or no folder.
     """
     layout.check_skill_name(skill)
     check_owner(skill, env)
@@ -162,46 +166,42 @@ def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
 
 
 def check_index(place: Place, skill: str) -> None:
-    """Raises CheckpointError for a checkpoint whose merge is not resolved, or that a sparse
-    checkout leaves out.
+    """Raise CheckpointError for a checkpoint whose merge is not resolved, or that a sparse checkout
+    leaves out.
     """
     from checkpoint_git.git.own_files import read_tag
 
     shown = layout.relative_checkpoint_path(place, skill)
     tag = read_tag(place.work_tree, place.git_dir, shown)
     if tag == "M":
-        raise CheckpointError(
-            f"{shown}: {describe_unmerged(shown).message}", describe_unmerged(shown).hint
-        )
+        unmerged = describe_unmerged(shown)
+        raise CheckpointError(f"{shown}: {unmerged.message}", unmerged.hint)
 
     if tag == "S" and not os.path.lexists(layout.checkpoint_path(place, skill)):
         message = f"{shown} is in git, but this sparse checkout leaves it out"
-        raise CheckpointError(
-            message,
-            advise("bring it here", "git", "sparse-checkout", "add", os.path.dirname(shown)),
-        )
+        folder = os.path.dirname(shown)
+        hint = advise("bring it here", "git", "sparse-checkout", "add", folder)
+        raise CheckpointError(message, hint)
 
 
 def writing(
     place: Place, skill: str, on_wait: "Tell" = lambda: None
 ) -> "AbstractContextManager[None]":
-    """Holds the place's lock; what killed writers left behind is cleared first. Raises as
-    check_index does.
+    """Hold the place's lock, once the remains of killed writers are removed.
+
+    Raises as check_index does.
     """
-    from checkpoint_git.protocols.write import hold_place  # readers, who are many, need no lock
+    from checkpoint_git.protocols.write import hold_place  # most commands read, and need no lock
 
     check_index(place, skill)
-    return hold_place(
-        place, (place.directory, os.path.join(place.directory, layout.HISTORY)), on_wait
-    )
+    folders = (place.directory, os.path.join(place.directory, layout.HISTORY))
+    return hold_place(place, folders, on_wait)
 
 
 def change_checkpoint(
     place: Place, skill: str, change: "Change", now: int, on_wait: "Tell" = lambda: None
 ) -> "Written":
-    """Read, change and write one checkpoint under the lock; see plan_write for what a change gets
-    and returns.
-    """
+    """Read, change and write one checkpoint under the lock; plan_write documents the change."""
     from checkpoint_git.protocols.write import plan_write
 
     path = layout.checkpoint_path(place, skill)
@@ -214,19 +214,19 @@ def change_checkpoint(
         return _refuse_version(changed, skill) or changed
 
     with writing(place, skill, on_wait):
-        content = read_content(path, place.top) if os.path.lexists(path) else None
+        content = None
+        before = None
+        named = []
+        if os.path.lexists(path):
+            content = read_content(path, place.top)
+            before = next(iterate_checked([(shown, content)], now))
         _check_twins(place, skill, is_new=content is None)
-        arisen = _check_name(place, skill) if content is None else []
-        before = None if content is None else next(iterate_checked([(shown, content)], now))
+        if content is None:
+            named = _check_name(place, skill)
+
         written = plan_write(shown, before, change_known, now)
-        refused = [
-            finding._replace(level="error")
-            for finding in written.arisen
-            if finding.code in REFUSED_IN_A_WRITE
-        ]
-        written = written._replace(
-            refused=[*written.refused, *refused], arisen=[*written.arisen, *arisen]
-        )
+        written = _refuse_arisen(written)
+        written = written._replace(arisen=[*written.arisen, *named])
         if not written.refused:
             data = (written.document.text or "").encode()
             replaced = content if isinstance(content, bytes) else None
@@ -237,33 +237,42 @@ def change_checkpoint(
     return written
 
 
+def _refuse_arisen(written: "Written") -> "Written":
+    """Return a write that is refused for new warnings that no write may cause."""
+    refused = [*written.refused]
+    for finding in written.arisen:
+        if finding.code in REFUSED_IN_A_WRITE:
+            refused.append(finding._replace(level="error"))
+    return written._replace(refused=refused)
+
+
 def _refuse_version(value: dict[str, Any], skill: str) -> Finding | None:
-    """Return why a checkpoint of another version of the protocol is not written, None for a known
-    one.
-    """
+    """Return the refusal to write another version of the protocol, None for a known version."""
     version = value.get("protocol_version")
     if version is None or version in VERSIONS:
         return None
-    message = (
-        f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
-    )
+    known = " and ".join(VERSIONS)
+    message = f"protocol_version is {quote(version)}: this release writes {known} only"
     what = "upgrade checkpoint-git; if the version is a mistake"
     hint = advise(what, "checkpoint", "update", skill, "--protocol_version=1.0")
     return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
 
 
 def _check_twins(place: Place, skill: str, *, is_new: bool) -> None:
-    """Raise CheckpointError where another name differs from the skill's by capital letters only."""
+    """Raise CheckpointError if another name differs from the skill's by capital letters only."""
     for twin in find_twins([skill, *list_skills(place)]):
         if twin.path.casefold() == skill.casefold():
-            hint = f"write to {twin.path}, or choose another name" if is_new else twin.hint
+            hint = twin.hint
+            if is_new:
+                hint = f"write to {twin.path}, or choose another name"
             raise CheckpointError(f"there is {twin.path}, and {twin.message}", hint)
 
 
 def _has_same_value(before: Document | None, after: Document) -> bool:
-    """Return whether two versions differ in nothing but the time of their last write."""
-    was = (before and before.value) or {}
-    return {**was, "updated_at": ""} == {**(after.value or {}), "updated_at": ""}
+    """Whether two versions differ in nothing but the time of their last write."""
+    old = (before and before.value) or {}
+    new = after.value or {}
+    return {**old, "updated_at": ""} == {**new, "updated_at": ""}
 
 
 def _keep_change(
@@ -272,82 +281,85 @@ def _keep_change(
     """Keep for undo what a write replaced, None for no file. is_same: only the time changed."""
     kept = read_kept(place, shown)
     if kept and kept[1] == replaced and is_same:
-        # undo takes back more than a time
+        # undo restores more than a time
         keep_write(place, shown, kept[0], data, is_undone=kept[2])
     else:
         keep_write(place, shown, replaced, data)
 
 
 def is_mistyped(skill: str, known: Sequence[str]) -> bool:
-    """Return whether a name is surely a slip: an option, a file, or two of the known names with a
-    comma.
-    """
-    return (
-        "=" in skill
-        or skill.endswith(".json")
-        or any(skill == f"{one},{two}" for one in known for two in known)
-    )
+    """Whether a name is certainly a mistake: an option, a file, or two known names with a comma."""
+    if "=" in skill or skill.endswith(".json"):
+        return True
+    return any(skill == f"{first},{second}" for first in known for second in known)
 
 
 def _check_name(place: Place, skill: str) -> list[Finding]:
-    """What to say of a new checkpoint's name. Raises CheckpointError for one under which none is
-    started.
+    """Return a warning if a new checkpoint's name resembles another's.
+
+    Raises CheckpointError for a name under which no checkpoint is started.
     """
-    known, stem = list_skills(place), skill.removesuffix(".json")
+    known = list_skills(place)
     if is_mistyped(skill, known):
-        name = stem if stem != skill else (known or ["build"])[0]
+        message = f"no checkpoint named {quote(skill)}, and it cannot be started under that name"
+        name = skill.removesuffix(".json")
+        if name == skill:
+            name = known[0] if known else "build"
         hint = advise("name one first", "checkpoint", "update", name, blank("--step=", "the step"))
-        raise CheckpointError(
-            f"no checkpoint named {quote(skill)}, and it cannot be started under that name", hint
-        )
+        raise CheckpointError(message, hint)
 
     near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
     if not near:
         return []
     path = layout.relative_checkpoint_path(place, skill)
+    message = f"{skill} is new; {near} already exists"
     hint = advise("if you meant the old one", "checkpoint", "undo", skill)
-    return [
-        Finding(
-            "skill/near-name", "warning", f"{skill} is new; {near} already exists", path, hint=hint
-        )
-    ]
+    return [Finding("skill/near-name", "warning", message, path, hint=hint)]
 
 
 def find_untracked(
     place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = ""
 ) -> list[Finding]:
-    """What the next clone will not have. paths: from place.top. cwd: where the hint is typed, ""
-    for place.top.
+    """Return a finding for each file that git ignores or does not track.
+
+    paths: from place.top. cwd: where the hint is typed, "" for place.top.
     """
+    if not place.git_dir or not place.work_tree:
+        return []
     from checkpoint_git.git.own_files import find_unlisted
 
-    unsure = find_unlisted(place.git_dir, paths) if place.git_dir and place.work_tree else []
-    if not unsure:
+    unlisted = find_unlisted(place.git_dir, paths)
+    if not unlisted:
         return []
     from checkpoint_git.git.run import clean_env
     from checkpoint_git.git.worktree import read_untracked
 
-    found = []
     try:
-        untracked = read_untracked(place.top, unsure, clean_env(env))
-    except CheckpointError:  # git is missing, or does not trust the repository: the doctor says so
+        untracked = read_untracked(place.top, unlisted, clean_env(env))
+    except CheckpointError:  # git is missing, or does not trust the repository: doctor reports it
         return []
 
+    found = []
     for path, is_ignored in untracked.items():
-        full = os.path.join(os.path.realpath(place.top), path)
-        typed = plain_path(os.path.relpath(full, os.path.realpath(cwd)) if cwd else path)
-        message, hint = "not in git yet", command("git", "add", typed)
+        typed = path
+        if cwd:
+            full = os.path.join(os.path.realpath(place.top), path)
+            typed = os.path.relpath(full, os.path.realpath(cwd))
+        typed = plain_path(typed)
+
         if is_ignored:
             message = "git ignores the checkpoint, so no other clone will have it"
             hint = advise(_name_ignoring(place.top, path, env), "git", "add", "-f", typed)
-        code = "git/ignored" if is_ignored else "git/untracked"
-        found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
+            found.append(Finding("git/ignored", "warning", message, path, hint=hint))
+        else:
+            hint = command("git", "add", typed)
+            found.append(Finding("git/untracked", "note", "not in git yet", path, hint=hint))
 
     return found
 
 
 def _name_ignoring(top: str, path: str, env: Mapping[str, str]) -> str:
-    """Return what to do about the line that makes git ignore a file, as it is there."""
+    """Return what to do about the line that makes git ignore a file, with its text and place."""
     from checkpoint_git.git.run import clean_env
     from checkpoint_git.git.worktree import read_ignoring
 
@@ -365,56 +377,64 @@ def _kept_path(place: Place, shown: str, which: str) -> str:
 def keep_write(
     place: Place, shown: str, before: bytes | None, after: bytes | None, *, is_undone: bool = False
 ) -> None:
-    """Keeps for undo what the last write replaced and wrote, None for no file. is_undone: it took
-    another one back.
+    """Keep for undo what the last write replaced and wrote, None for no file.
+
+    is_undone: it was an undo.
     """
-    if place.git_dir:
-        with suppress(OSError):  # the write itself is done
-            os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
-            mark = b"yes" if is_undone else None
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | CLOSE_ON_EXEC | NO_FOLLOW | NO_WAIT
-            for which, data in (("before", before), ("after", after), ("undone", mark)):
-                with open(os.open(_kept_path(place, shown, which), flags, 0o666), "wb") as stream:
-                    stream.write(data or b"")
-                    stream.flush()
-                    # after a power failure undo must not find half of what it puts back
-                    os.fsync(stream.fileno())
+    if not place.git_dir:
+        return
+    mark = b"yes" if is_undone else None
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | CLOSE_ON_EXEC | NO_FOLLOW | NO_WAIT
+    with suppress(OSError):  # the write itself is done
+        os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
+        for part, data in (("before", before), ("after", after), ("undone", mark)):
+            with open(os.open(_kept_path(place, shown, part), flags, 0o666), "wb") as stream:
+                stream.write(data or b"")
+                stream.flush()
+                # after a power failure undo must not find half of what it restores
+                os.fsync(stream.fileno())
 
 
 def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:
-    """(what the last write replaced, what it wrote, whether it took another one back), None if
-    nothing is kept.
+    """Return what the last write replaced, what it wrote, and whether it was an undo.
+
+    None if nothing is kept; a part is None for no file.
     """
     with suppress(OSError):
-        before, after, mark = (
-            read_plain(_kept_path(place, shown, one)) for one in ("before", "after", "undone")
-        )
+        before = read_plain(_kept_path(place, shown, "before"))
+        after = read_plain(_kept_path(place, shown, "after"))
+        mark = read_plain(_kept_path(place, shown, "undone"))
         return before or None, after or None, bool(mark)
     return None
 
 
 def forget_write(place: Place, shown: str) -> None:
     """Remove what is kept for undo."""
-    for which in ("before", "after", "undone"):
+    for part in ("before", "after", "undone"):
         with suppress(OSError):
-            os.unlink(_kept_path(place, shown, which))
+            os.unlink(_kept_path(place, shown, part))
 
 
 def write_checkpoint(place: Place, skill: str, known: bytes | None, data: bytes) -> None:
-    """known: as it was read, None if there was no file. Raises CheckpointError if it is another one
-    by now.
+    """Write a skill's checkpoint. Raises CheckpointError if the file has changed.
+
+    known: the file as it was read, None for no file.
     """
     atomic.replace_known(layout.checkpoint_path(place, skill), known, data)
 
 
 def remove_checkpoint(place: Place, skill: str, known: bytes) -> None:
-    """known: as it was read. Raises CheckpointError if it is another one by now."""
+    """Remove a skill's checkpoint. Raises CheckpointError if the file has changed.
+
+    known: the file as it was read.
+    """
     atomic.remove_known(layout.checkpoint_path(place, skill), known)
 
 
 def list_history(place: Place, skill: str) -> list[str]:
-    """Return the absolute paths of the files of a skill's past. Raises CheckpointError for a folder
-    that is a link.
+    """Return the absolute paths of a skill's history files.
+
+    Raises CheckpointError for a folder that is a link or cannot be read.
     """
     folder = os.path.join(place.directory, layout.HISTORY)
     check_way(folder, place.top)
@@ -430,8 +450,9 @@ def list_history(place: Place, skill: str) -> list[str]:
 
 
 def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> str:
-    """Writes a file of the skill's past under the first mark that is free or already holds the
-    data; its path.
+    """Write a history file of a skill under the first mark that is free or has the same data.
+
+    Return its absolute path. Raises CheckpointError if no mark is free.
     """
     folder = os.path.join(place.directory, layout.HISTORY)
     check_way(folder, place.top)
