@@ -2,20 +2,18 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise, blank, command, join_hints
-from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW, NO_WAIT
 from checkpoint_git.core.terminal_text import escape_controls, plain_path
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, check_way, find_place, relative_path
-from checkpoint_git.disk.read import FileContent, open_plain, read_content, read_plain
+from checkpoint_git.disk.read import FileContent, open_plain, read_content
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill import layout
+from checkpoint_git.protocols.skill import kept_write, layout
 from checkpoint_git.protocols.skill.names import find_sibling
 from checkpoint_git.protocols.validate import describe_unmerged, find_twins, iterate_checked
 
@@ -279,12 +277,12 @@ def _keep_change(
     place: Place, shown: str, replaced: bytes | None, data: bytes, *, is_same: bool
 ) -> None:
     """Keep for undo what a write replaced, None for no file. is_same: only the time changed."""
-    kept = read_kept(place, shown)
+    kept = kept_write.read_kept(place, shown)
     if kept and kept[1] == replaced and is_same:
         # undo restores more than a time
-        keep_write(place, shown, kept[0], data, is_undone=kept[2])
+        kept_write.keep_write(place, shown, kept[0], data, is_undone=kept[2])
     else:
-        keep_write(place, shown, replaced, data)
+        kept_write.keep_write(place, shown, replaced, data)
 
 
 def is_mistyped(skill: str, known: Sequence[str]) -> bool:
@@ -367,52 +365,6 @@ def _name_ignoring(top: str, path: str, env: Mapping[str, str]) -> str:
     if not source:
         return "remove its line from .gitignore, or add it anyway"
     return f'remove the line "{pattern}" from {source}:{number}, or add it anyway'
-
-
-def _kept_path(place: Place, shown: str, which: str) -> str:
-    name = shown.replace("%", "%25").replace("/", "%2F")
-    return os.path.join(place.git_dir or "", "checkpoint", "undo", f"{name}.{which}")
-
-
-def keep_write(
-    place: Place, shown: str, before: bytes | None, after: bytes | None, *, is_undone: bool = False
-) -> None:
-    """Keep for undo what the last write replaced and wrote, None for no file.
-
-    is_undone: it was an undo.
-    """
-    if not place.git_dir:
-        return
-    mark = b"yes" if is_undone else None
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | CLOSE_ON_EXEC | NO_FOLLOW | NO_WAIT
-    with suppress(OSError):  # the write itself is done
-        os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
-        for part, data in (("before", before), ("after", after), ("undone", mark)):
-            with open(os.open(_kept_path(place, shown, part), flags, 0o666), "wb") as stream:
-                stream.write(data or b"")
-                stream.flush()
-                # after a power failure undo must not find half of what it restores
-                os.fsync(stream.fileno())
-
-
-def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:
-    """Return what the last write replaced, what it wrote, and whether it was an undo.
-
-    None if nothing is kept; a part is None for no file.
-    """
-    with suppress(OSError):
-        before = read_plain(_kept_path(place, shown, "before"))
-        after = read_plain(_kept_path(place, shown, "after"))
-        mark = read_plain(_kept_path(place, shown, "undone"))
-        return before or None, after or None, bool(mark)
-    return None
-
-
-def forget_write(place: Place, shown: str) -> None:
-    """Remove what is kept for undo."""
-    for part in ("before", "after", "undone"):
-        with suppress(OSError):
-            os.unlink(_kept_path(place, shown, part))
 
 
 def write_checkpoint(place: Place, skill: str, known: bytes | None, data: bytes) -> None:

@@ -14,7 +14,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.disk.lock import lock_path
-from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill import kept_write, store
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, seconds
@@ -193,13 +193,13 @@ def test_a_session_writes_its_own_skill_only() -> None:
 
 
 def test_what_undo_keeps_waits_for_no_pipe(repo: GitRepo, place: Place) -> None:
-    store.keep_write(place, "build", b"old", b"new")
-    assert store.read_kept(place, "build") == (b"old", b"new", False)
+    kept_write.keep_write(place, "build", b"old", b"new")
+    assert kept_write.read_kept(place, "build") == (b"old", b"new", False)
     kept = repo.path / ".git/checkpoint/undo/build.before"
     kept.unlink()
     os.mkfifo(kept)
-    store.keep_write(place, "build", b"old", b"new")
-    assert store.read_kept(place, "build") is None
+    kept_write.keep_write(place, "build", b"old", b"new")
+    assert kept_write.read_kept(place, "build") is None
 
 
 def test_what_undo_keeps_is_on_the_disk_before_the_write_is_acknowledged(

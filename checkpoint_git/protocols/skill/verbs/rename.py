@@ -20,7 +20,7 @@ from checkpoint_git.git.moves import Move, read_entries, stage_moves
 from checkpoint_git.git.own_files import read_tag
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill import layout, store, views
+from checkpoint_git.protocols.skill import kept_write, layout, store, views
 from checkpoint_git.protocols.write import Tell, plan_write, say_waiting
 
 HELP = """\
@@ -203,13 +203,13 @@ def _rename_text(data: bytes | None, new: str) -> bytes | None:
 
 def _move_kept(place: Place, old: str, path: str, was: bytes, data: bytes, new: str) -> None:
     """Let `undo` revert the last write under the new name: what is kept for it is renamed, too."""
-    kept = store.read_kept(place, old)
-    store.forget_write(place, old)
+    kept = kept_write.read_kept(place, old)
+    kept_write.forget_write(place, old)
     if kept is None or kept[1] != was:
         return
     before = None if kept[0] is None else _rename_text(kept[0], new)
     if before is not None or kept[0] is None:
-        store.keep_write(place, path, before, data, is_undone=kept[2])
+        kept_write.keep_write(place, path, before, data, is_undone=kept[2])
 
 
 def _rename_dependencies(
@@ -228,7 +228,7 @@ def _rename_dependencies(
             if not written.refused:
                 data = (written.document.text or "").encode()
                 store.write_checkpoint(place, document.skill, (document.text or "").encode(), data)
-                store.keep_write(place, document.path, (document.text or "").encode(), data)
+                kept_write.keep_write(place, document.path, (document.text or "").encode(), data)
                 changed.append(document.skill)
         elif any(word.strip(",.:;()") == skill for wait in waits for word in wait.split()):
             mentions.append(document.skill)

@@ -9,7 +9,7 @@ from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill import kept_write, layout, store
 from checkpoint_git.protocols.write import Tell, say_waiting
 
 HELP = """\
@@ -43,7 +43,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
     """Raises CheckpointError if nothing is kept, or where the file changed since its last write."""
     shown = layout.relative_checkpoint_path(place, skill)
     with store.writing(place, skill, on_wait):
-        kept, content = store.read_kept(place, shown), store.read_skill(place, skill)
+        kept, content = kept_write.read_kept(place, shown), store.read_skill(place, skill)
         if kept is None and content is None:
             raise store.missing_checkpoint(place, skill)
         git = advise("look at its history", "git", "log", "-p", "--", shown)
@@ -58,7 +58,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
             store.remove_checkpoint(place, skill, after or b"")
         else:
             store.write_checkpoint(place, skill, after, before)
-        store.keep_write(place, shown, after, before, is_undone=not is_undone)
+        kept_write.keep_write(place, shown, after, before, is_undone=not is_undone)
 
     there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
     names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
