@@ -1,4 +1,4 @@
-"""What the doctor checks of an installation: would git reach the merge driver and the hooks?"""
+"""Check an installation for the doctor: whether git reaches the merge driver and the hooks."""
 
 import os
 import shutil
@@ -49,38 +49,41 @@ class SetupFacts:
 
     @cached_property
     def repository(self) -> Repository | None:
-        """Raises CheckpointError as read_repository does: each fact that needs it reports that by
-        its own name.
+        """Return the repository; None outside git. Raises CheckpointError as read_repository does:
+        each fact that needs it reports that under its own name.
         """
         return read_repository(self.context.place.top, clean_env(self.context.env))
 
     @fact("the installation", None)
     def installation(self) -> Installation | None:
-        return (
-            read_installation(self.repository, clean_env(self.context.env))
-            if self.repository
-            else None
-        )
+        if self.repository is None:
+            return None
+        return read_installation(self.repository, clean_env(self.context.env))
 
     @fact("the attributes of the checkpoints", {})
     def merge_attributes(self) -> Mapping[str, str]:
-        place, skill = self.context.place, self.context.skill
+        place = self.context.place
         folder = relative_path(place.directory, place.top)
-        names = sorted(os.listdir(place.directory)) if os.path.isdir(place.directory) else []
-        paths = [f"{folder}/{name}" for name in names]
-        found = [
-            path
-            for path in paths
-            if is_merged(path) and (not skill or path.startswith(f"{folder}/{skill}."))
-        ]
-        env = clean_env(self.context.env)
-        return attributes.read_attribute(
-            "merge", place.top, found or [f"{folder}/example.checkpoint.json"], env
-        )
+        paths = self._list_checkpoints(folder)
+        if not paths:
+            paths = [f"{folder}/example.checkpoint.json"]
+        return attributes.read_attribute("merge", place.top, paths, clean_env(self.context.env))
+
+    def _list_checkpoints(self, folder: str) -> list[str]:
+        """Return the paths of the checkpoints, or of those of the skill that was asked for."""
+        directory = self.context.place.directory
+        if not os.path.isdir(directory):
+            return []
+        prefix = f"{folder}/"
+        if self.context.skill:
+            prefix = f"{folder}/{self.context.skill}."
+        paths = [f"{folder}/{name}" for name in sorted(os.listdir(directory))]
+        return [path for path in paths if is_merged(path) and path.startswith(prefix)]
 
     @fact("the attributes of other clones", {})
     def shared_attributes(self) -> Mapping[str, str]:
-        paths, env = sorted(self.merge_attributes), clean_env(self.context.env)
+        paths = sorted(self.merge_attributes)
+        env = clean_env(self.context.env)
         return attributes.read_shared_merge_attributes(self.context.place.top, paths, env)
 
     @fact("the files of other patterns", Unreadable({}))
@@ -92,11 +95,9 @@ class SetupFacts:
     @fact("the schemas that the team agreed on", ())
     def unaccepted(self) -> Sequence[Finding]:
         setup = self.installation
-        return (
-            list(find_unaccepted(self.repository, setup.settings))
-            if self.repository and setup
-            else []
-        )
+        if self.repository is None or setup is None:
+            return []
+        return list(find_unaccepted(self.repository, setup.settings))
 
     @fact("the locks of git", ())
     def stale_locks(self) -> Sequence[Lock]:
@@ -113,9 +114,8 @@ class SetupFacts:
 
     @fact("the default branch", None)
     def default_branch(self) -> refs.DefaultBranch | None:
-        return refs.read_default_branch(
-            self.context.place.top, attributes.FILE, clean_env(self.context.env)
-        )
+        top, env = self.context.place.top, clean_env(self.context.env)
+        return refs.read_default_branch(top, attributes.FILE, env)
 
 
 def _advise_init(facts: SetupFacts) -> Hint:
@@ -124,21 +124,22 @@ def _advise_init(facts: SetupFacts) -> Hint:
     """
     if attributes.OTHER_DRIVER not in facts.merge_attributes.values():
         return _INSTALL
-    return advise(
-        f"set it up in place of {attributes.OTHER_DRIVER}", "checkpoint", "init", "--adopt"
-    )
+    text = f"set it up in place of {attributes.OTHER_DRIVER}"
+    return advise(text, "checkpoint", "init", "--adopt")
 
 
 @check("install/missing", "warning", remedy="`checkpoint init`", fix="by name", in_bare=True)
 def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
     """A clone in which `checkpoint init` was never run."""
     setup = facts.installation
-    if setup is not None and not setup.is_there:  # nothing else is said about driver and hooks then
+    # the other checks of driver and hooks report nothing then
+    if setup is not None and not setup.is_there:
         message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
         place = facts.context.place
-        # a bare one has no .gitattributes
+        # a bare repository has no .gitattributes
         if "work tree" in setup.attributes and place.work_tree != place.git_dir:
-            message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
+            unknown = "this clone does not know the merge driver that .gitattributes names"
+            message = f"{unknown}: git copies no configuration"
         yield Finding("install/missing", "warning", message, REPOSITORY, hint=_advise_init(facts))
 
 
@@ -159,8 +160,8 @@ def find_stale_locks(facts: SetupFacts) -> Iterator[Finding]:
     doctor never removes one.
     """
     for lock in facts.stale_locks:
-        shown = escape_controls(lock.path)
-        message = f"git left {shown} {ago_text(lock.age)}, and no git runs here: its commands fail until it is removed"
+        shown = f"git left {escape_controls(lock.path)} {ago_text(lock.age)}"
+        message = f"{shown}, and no git runs here: its commands fail until it is removed"
         hint = advise("remove it", "rm", plain_path(lock.path))
         yield Finding("clone/stale-lock", "warning", message, REPOSITORY, hint=hint)
 
@@ -172,23 +173,30 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     `merge=union` is among them. As a warning, what `.gitattributes` alone gives to other clones; as
     a note, our lines are missing in HEAD's or the default branch's `.gitattributes`.
     """
-    if facts.installation is not None and facts.installation.is_there:
-        for path, value in sorted(facts.merge_attributes.items()):
-            if value != attributes.DRIVER:
-                hint: AnyHint = _advise_init(facts)
-                is_named = {"work tree", "info"} <= facts.installation.attributes
-                if is_named and value != attributes.OTHER_DRIVER:  # init leaves others' lines alone
-                    hint = "a line below ours overrides it: remove it from .git/info/attributes, or from .gitattributes"
-                yield Finding(
-                    "driver/inert", "error", _describe_attribute(value, facts), path, hint=hint
-                )
-        yield from _check_attribute_files(facts, facts.installation)
-        yield from _check_settings(facts.installation)
+    setup = facts.installation
+    if setup is None or not setup.is_there:
+        return
+
+    for path, value in sorted(facts.merge_attributes.items()):
+        if value == attributes.DRIVER:
+            continue
+        hint: AnyHint = _advise_init(facts)
+        # init leaves lines of other drivers alone
+        if {"work tree", "info"} <= setup.attributes and value != attributes.OTHER_DRIVER:
+            remove = "remove it from .git/info/attributes, or from .gitattributes"
+            hint = f"a line below ours overrides it: {remove}"
+        message = _describe_attribute(value, facts)
+        yield Finding("driver/inert", "error", message, path, hint=hint)
+
+    yield from _check_attribute_files(facts, setup)
+    yield from _check_settings(setup)
 
 
 # value of the attribute merge -> what git does then
 _ATTRIBUTES = {
-    "union": "its attribute is merge=union, which keeps the lines of both sides: the result is not JSON",
+    "union": (
+        "its attribute is merge=union, which keeps the lines of both sides: the result is not JSON"
+    ),
     "unspecified": "no attribute gives it to the merge driver: git merges it as text",
     "set": "its attribute is merge (as text), so the merge driver never sees it",
     "text": "its attribute is merge=text, so the merge driver never sees it",
@@ -202,7 +210,8 @@ def _describe_attribute(value: str, facts: SetupFacts) -> str:
         return _ATTRIBUTES[value]
     if facts.installation and f"merge.{value}.driver" in facts.installation.settings:
         return f"its attribute is merge={value}, so another driver merges it"
-    return f"its attribute is merge={value}, and no configuration defines that driver: git merges it as text"
+    undefined = "and no configuration defines that driver"
+    return f"its attribute is merge={value}, {undefined}: git merges it as text"
 
 
 def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[Finding]:
@@ -212,42 +221,43 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         yield from overruled
     elif "work tree" not in setup.attributes:
         message = ".gitattributes lacks our lines, so other clones merge checkpoints as text"
-        yield Finding(
-            "driver/inert", "warning", message, ".gitattributes", hint=_advise_init(facts)
-        )
+        hint: AnyHint = _advise_init(facts)
+        yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
     elif facts.has_commits and "HEAD" not in setup.attributes:
-        message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
-        yield Finding(
-            "driver/inert", "note", message, ".gitattributes", hint=chain("commit them", _COMMIT)
-        )
+        given = ".gitattributes gives checkpoints to the merge driver"
+        message = f"{given}, but HEAD does not have those lines yet"
+        hint = chain("commit them", _COMMIT)
+        yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
     elif branch and not attributes.has_attributes(branch.attributes or b""):
-        message = (
-            f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
-        )
-        hint = f"merge this branch into it, or commit .gitattributes there: {branch.name} merges as text until then"
+        name = f"the default branch ({branch.name})"
+        message = f"{name} does not give checkpoints to the merge driver yet"
+        merge = "merge this branch into it, or commit .gitattributes there"
+        hint = f"{merge}: {branch.name} merges as text until then"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
 
     if setup.settings.get(driver_settings.DRIVER) and "info" not in setup.attributes:
-        message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
+        older = "on branches older than them, git merges checkpoints as text"
+        message = f"info/attributes lacks our lines: {older}"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_advise_init(facts))
 
 
 def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]:
-    # checkpoints that reach our driver in this clone alone: what is committed gives them to
-    # something else
+    """Yield a finding for each value that committed attributes give to checkpoints which reach our
+    driver in this clone alone.
+    """
     by_value: dict[str, list[str]] = {}
     for path, value in sorted(facts.shared_attributes.items()):
-        if (
-            value not in (attributes.DRIVER, "unspecified")
-            and facts.merge_attributes.get(path) == attributes.DRIVER
-        ):
+        is_driven_here = facts.merge_attributes.get(path) == attributes.DRIVER
+        if is_driven_here and value not in (attributes.DRIVER, "unspecified"):
             by_value.setdefault(value, []).append(path)
 
     for value, paths in by_value.items():
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {_describe_attribute(value, facts)}"
-        by_hand = "remove that line from .gitattributes, or put it above ours"
-        hint: AnyHint = by_hand
+        names = shorten(paths[0], 120)
+        if len(paths) > 1:
+            names = f"{names} and {len(paths) - 1} more"
+        result = _describe_attribute(value, facts)
+        message = f"other clones merge {names} otherwise: {result}"
+        hint: AnyHint = "remove that line from .gitattributes, or put it above ours"
         if "work tree" not in setup.attributes:
             hint = _advise_init(facts)
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
@@ -297,29 +307,29 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
         yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
         return
 
-    again = advise(
-        "set it up with a Python that stays, such as one installed with pipx", "checkpoint", "init"
-    )
-    gone = f"the driver's file is gone: {driver.driver}" if driver.driver in setup.gone else ""
     if driver.python in setup.gone:
         gone = f"the driver's interpreter is gone or cannot be run: {driver.python}"
-    if gone:
-        result = "git merges checkpoints as text, and hooks refuse them"
-        if _is_on_path(facts):
-            result = "merges and hooks only work where `checkpoint` is on PATH"
-        yield Finding("driver/broken", "error", f"{gone}; {result}", REPOSITORY, hint=again)
+    elif driver.driver in setup.gone:
+        gone = f"the driver's file is gone: {driver.driver}"
+    else:
+        return
+
+    result = "git merges checkpoints as text, and hooks refuse them"
+    if _is_on_path(facts):
+        result = "merges and hooks only work where `checkpoint` is on PATH"
+    text = "set it up with a Python that stays, such as one installed with pipx"
+    hint = advise(text, "checkpoint", "init")
+    yield Finding("driver/broken", "error", f"{gone}; {result}", REPOSITORY, hint=hint)
 
 
 def replace_driver(setup: Installation) -> tuple[Argv, ...]:
     """Return the commands that put our merge drivers in the place of others, which init leaves
     alone.
     """
-    sections = [
-        one.rstrip(".")
-        for one in driver_settings.foreign_sections(setup.settings)
-        if one.startswith("merge.")
-    ]
-    commands: list[Argv] = [("git", "config", "--remove-section", section) for section in sections]
+    commands: list[Argv] = []
+    for prefix in driver_settings.foreign_sections(setup.settings):
+        if prefix.startswith("merge."):
+            commands.append(("git", "config", "--remove-section", prefix.rstrip(".")))
     return (*commands, ("checkpoint", "init"))
 
 
@@ -369,9 +379,8 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
 
 def _describe_elsewhere(setup: Installation) -> Finding:
     where = setup.folder.path or "nowhere"
-    message = (
-        f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
-    )
+    outside = f"core.hooksPath leads to {where}, outside this repository"
+    message = f"{outside}: git runs none of our hooks"
     what = "call `checkpoint hook` from the hooks there, or use this clone's own"
     hint = chain(what, _OWN_HOOKS)
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
@@ -379,16 +388,15 @@ def _describe_elsewhere(setup: Installation) -> Finding:
 
 def _describe_unreached(hooks: list[HookFile], setup: Installation) -> Finding:
     described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
-    where = setup.folder.path
-    message = (
-        f"git does not run {len(hooks)} of our hooks as init wrote them, in {where}: {described}"
-    )
+    unreached = f"git does not run {len(hooks)} of our hooks as init wrote them"
+    message = f"{unreached}, in {setup.folder.path}: {described}"
 
     hint: AnyHint = _INSTALL
     if setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]:
         hint = advise("as the framework's configuration says", "pre-commit", "install")
     for hook in hooks:
-        by_hand = _describe_work_by_hand(hook)  # init leaves these alone
+        # init leaves these alone
+        by_hand = _describe_work_by_hand(hook)
         if by_hand:
             hint = by_hand
             break
@@ -410,18 +418,15 @@ def _check_hook_settings(setup: Installation, facts: SetupFacts) -> Iterator[Fin
 
     python = setup.settings[driver_settings.PYTHON]
     if driver and python != driver.python:
-        # init writes both at once. The hooks start theirs without asking whether it has this
-        # package.
+        # init writes both at once; the hooks do not check that their interpreter has this package
         message = f"the hooks' interpreter is {python}, but the merge driver's is {driver.python}"
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
 def _describe_hook_settings(setup: Installation) -> str:
     """Return why the hooks find no Python of ours in git's configuration, "" if they find one."""
-    for key, noun in (
-        (driver_settings.PYTHON, "interpreter"),
-        (driver_settings.PACKAGE, "package"),
-    ):
+    nouns = {driver_settings.PYTHON: "interpreter", driver_settings.PACKAGE: "package"}
+    for key, noun in nouns.items():
         path = setup.settings.get(key, "")
         if not path:
             return f"the hooks' {noun} is not configured: {key} is missing"
@@ -431,6 +436,7 @@ def _describe_hook_settings(setup: Installation) -> str:
 
 
 def _describe_work_by_hand(hook: HookFile) -> AnyHint:
+    """Return what the user has to do about a hook that init leaves alone; "" for nothing."""
     if hook.state == "damaged":
         what = f"remove our lines from {hook.path}, beginning and end marks too"
         return join_hints(what, advise("then", "checkpoint", "init"))
@@ -442,11 +448,10 @@ def _describe_work_by_hand(hook: HookFile) -> AnyHint:
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:
-    by_framework = hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing"
-    calls_us = hook.calls_us and hook.state not in (
-        "no-interpreter",
-        "line-ends",
-        "passed-over",
-        "outdated",
-    )
-    return hook.state not in _HOOK_STATES or calls_us or by_framework
+    """Whether git runs our part of a hook, by the file, another tool or the framework."""
+    if hook.state not in _HOOK_STATES:
+        return True
+    if hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing":
+        return True
+    never_runs = hook.state in ("no-interpreter", "line-ends", "passed-over", "outdated")
+    return hook.calls_us and not never_runs

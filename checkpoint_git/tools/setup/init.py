@@ -1,6 +1,4 @@
-"""`checkpoint init`: a repository made ready for checkpoints. Run again, it adds what is
-missing.
-"""
+"""`checkpoint init`: set a repository up for checkpoints. Run again, it adds what is missing."""
 
 import argparse
 import compileall
@@ -12,7 +10,7 @@ from typing import NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
+from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
@@ -31,6 +29,7 @@ from checkpoint_git.tools.agents.table import Moment
 from checkpoint_git.tools.setup import forge_files, plan, schema
 from checkpoint_git.tools.setup.driven_files import find_unreadable, report_unreadable
 from checkpoint_git.tools.setup.hook_files import PACKAGE
+from checkpoint_git.tools.setup.plan_hooks import plan_hooks
 from checkpoint_git.tools.setup.steps import (
     PRIVATE,
     SetupStep,
@@ -68,18 +67,23 @@ examples:
 
 
 class Options(NamedTuple):
-    """None keeps what an earlier init chose."""
+    """None keeps what an earlier init chose.
+
+    schema: a path, "" to forget an earlier one. ci: of forge_files.FORGES. agents: of
+    agents.CHOICES. moments: at which the agents call us, beyond the usual ones.
+    patterns: of other JSON files to merge. json_schema: the path of the schema for those.
+    """
 
     hooks: plan.HookChoice = "auto"
     narrative: driver_settings.Narrative | None = None
-    schema: str | None = None  # a path, "" to forget an earlier one
+    schema: str | None = None
     adopt: bool = False
     dry_run: bool = False
-    ci: tuple[str, ...] = ()  # of forge_files.FORGES
-    agents: tuple[str, ...] = ()  # of agents.CHOICES
-    moments: tuple[Moment, ...] = ()  # at which the agents call us besides
-    patterns: tuple[str, ...] = ()  # of other JSON files to merge
-    json_schema: str | None = None  # by which those merge, a path
+    ci: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    moments: tuple[Moment, ...] = ()
+    patterns: tuple[str, ...] = ()
+    json_schema: str | None = None
 
 
 class InitResult(NamedTuple):
@@ -92,11 +96,13 @@ class InitResult(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    help_text = "git's own (native; in a bare repository: pre-receive, or update), the same in git's configuration "
-    help_text += "(config, git 2.54), the pre-commit framework, or none"
+    help_text = "git's own (native; in a bare repository: pre-receive, or update), "
+    help_text += "the same in git's configuration (config, git 2.54), "
+    help_text += "the pre-commit framework, or none"
     add("--hooks", choices=get_args(plan.HookChoice), default="auto", help=help_text)
-    help_text = "when both sides changed phase, step, status or summary: take the newer side's and keep the other's in "
-    help_text += "superseded (newest), only while phase and status agree (auto, the default), or never (conflict)"
+    help_text = "when both sides changed phase, step, status or summary: "
+    help_text += "take the newer side's and keep the other's in superseded (newest), "
+    help_text += "only while phase and status agree (auto, the default), or never (conflict)"
     add("--narrative", choices=get_args(driver_settings.Narrative), help=help_text)
     add(
         "--merge-schema",
@@ -146,8 +152,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    moments: tuple[Moment, ...] = ("guard",) if args.agent_guard else ()
-    moments += ("point", "point_end") if args.agent_points else ()
+    moments: tuple[Moment, ...] = ()
+    if args.agent_guard:
+        moments += ("guard",)
+    if args.agent_points:
+        moments += ("point", "point_end")
     options = Options(
         hooks=args.hooks,
         narrative=args.narrative,
@@ -162,9 +171,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     )
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
-        result.steps.extend(
-            schema.add_schemas(find_or_plan_place(invocation.cwd), invocation, dry_run=args.dry_run)
-        )
+        place = find_or_plan_place(invocation.cwd)
+        result.steps.extend(schema.add_schemas(place, invocation, dry_run=args.dry_run))
 
     steps = steps_data(result.steps)
     data = {
@@ -201,7 +209,7 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
             apply_steps(steps, repository)
 
     if survey and not options.dry_run:
-        # Some installers write no compiled modules, and git starts the driver once for every file.
+        # some installers write no compiled modules, and git starts the driver once for each file
         compileall.compile_dir(PACKAGE, quiet=2)
 
     if survey and place:
@@ -215,7 +223,9 @@ def _find_root(survey: Survey | None, place: Place | None, cwd: str) -> str:
     """Return what was set up: a bare repository, or a folder outside git."""
     if survey:
         return survey.place.git_dir
-    return place.root if place else cwd
+    if place:
+        return place.root
+    return cwd
 
 
 def _plan_place(place: Place, options: Options, env: Mapping[str, str]) -> list[SetupStep]:
@@ -245,17 +255,16 @@ def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
     _check_patterns(options)
     if repository is None:
         if options.ci:
-            raise CheckpointError(
-                "--ci: this is not a git repository", advise("first", "git", "init")
-            )
+            hint = advise("first", "git", "init")
+            raise CheckpointError("--ci: this is not a git repository", hint)
     elif repository.bare:
         _check_bare(options)
 
     if options.hooks == "config" and repository:
         check_git_version(repository.work_tree, CONFIGURED_HOOKS)
     if options.hooks == "update" and not (repository and repository.bare):
-        hint = "here: native, pre-commit or none"
-        raise CheckpointError("--hooks update is for bare repositories", hint)
+        message = "--hooks update is for bare repositories"
+        raise CheckpointError(message, "here: native, pre-commit or none")
 
 
 def _check_patterns(options: Options) -> None:
@@ -285,29 +294,40 @@ def _check_bare(options: Options) -> None:
 def find_wanted(
     survey: Survey, options: Options, cwd: str, copies: Sequence[SetupStep] = ()
 ) -> plan.WantedSetup:
-    """Where the options say nothing, an earlier init's choices stay. copies: of the schema of other
-    JSON files.
+    """Return the set-up that the options ask for; where they say nothing, an earlier init's choices
+    stay. copies: the steps that copy the schema of other JSON files.
     """
-    installed = driver_settings.read_driver_command(survey.settings.get(driver_settings.DRIVER, ""))
-    earlier = installed.choices if installed else driver_settings.Choices()
-    own_schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)
-    choices = driver_settings.Choices(options.narrative or earlier.narrative, own_schema)
-    schemas, driver = driver_settings.find_schemas(survey.settings), attributes.DRIVER
-    for copy in copies:
-        driver = driver_settings.JSON_DRIVER + os.path.basename(copy.what)[:12]
-        schemas[driver] = os.path.join(survey.place.common_dir, copy.what)
+    command_line = survey.settings.get(driver_settings.DRIVER, "")
+    installed = driver_settings.read_driver_command(command_line)
+    earlier = driver_settings.Choices()
+    if installed:
+        earlier = installed.choices
+    merge_schema = earlier.schema
+    if options.schema is not None:
+        merge_schema = _check_schema(options.schema, cwd)
+    choices = driver_settings.Choices(options.narrative or earlier.narrative, merge_schema)
 
-    settings = driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas)
-    agreed = _find_agreement(survey, options, cwd) if copies else ""
+    schemas = driver_settings.find_schemas(survey.settings)
+    others_driver = attributes.DRIVER
+    agreed = ""
+    for copy in copies:
+        others_driver = driver_settings.JSON_DRIVER + os.path.basename(copy.what)[:12]
+        schemas[others_driver] = os.path.join(survey.place.common_dir, copy.what)
+    if copies:
+        agreed = _find_agreement(survey, options, cwd)
+
     return plan.WantedSetup(
-        settings, options.hooks, options.adopt, options.patterns, driver, agreed
+        settings=driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas),
+        hooks=options.hooks,
+        adopt=options.adopt,
+        others=options.patterns,
+        others_driver=others_driver,
+        agreed=agreed,
     )
 
 
 def _find_agreement(survey: Survey, options: Options, cwd: str) -> str:
-    """Return what .gitattributes is to say of the schema; "" for one that is not in the work
-    tree.
-    """
+    """Return the schema as .gitattributes names it; "" for one that is not in the work tree."""
     path = os.path.realpath(os.path.join(cwd, os.path.expanduser(options.json_schema or "")))
     top = os.path.realpath(survey.place.work_tree)
     data = read_file(path).data
@@ -319,7 +339,9 @@ def _find_agreement(survey: Survey, options: Options, cwd: str) -> str:
 
 
 def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[SetupStep]:
-    # A copy named by its content, in the git directory: a branch can change the file that was named
+    """Return the step that copies the schema of other JSON files into the git directory, where no
+    branch can change it.
+    """
     if options.json_schema is None:
         return []
     from checkpoint_git.tools.merges.merge_file import read_schema
@@ -331,38 +353,38 @@ def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[SetupStep]:
 
 
 def _check_schema(path: str, cwd: str) -> str:
-    # The schema's absolute path. A branch could change a file in a work tree, and with it how it is
-    # merged
+    """Return the schema's absolute path, "" for none. Raises CheckpointError for one in a work
+    tree: a branch could change it, and with it how it is merged.
+    """
     if not path:
         return ""
-    full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
     from checkpoint_git.protocols.merge_schema import load_merge_schema
     from checkpoint_git.tools.merges.merge_file import read_schema
 
+    full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
     read_schema("--merge-schema", full, load_merge_schema(".checkpoints/x.checkpoint.json"))
     if find_repository(os.path.dirname(full)):
-        message = (
-            f"--merge-schema: {full} is in a work tree, where a branch can change how it is merged"
-        )
-        raise CheckpointError(
-            message, "put the schema outside any repository, such as in ~/.config/checkpoint"
-        )
+        trouble = f"{full} is in a work tree, where a branch can change how it is merged"
+        hint = "put the schema outside any repository, such as in ~/.config/checkpoint"
+        raise CheckpointError(f"--merge-schema: {trouble}", hint)
 
     return full
 
 
 def _find_interpreter() -> str:
-    # The running interpreter by its most lasting name: "python3" may be another one after an
-    # upgrade
+    """Return the running interpreter by its most lasting name: after an upgrade, "python3" may be
+    another one. Raises CheckpointError if it is unknown.
+    """
     if not sys.executable:
-        raise CheckpointError(
-            "this Python does not know its own path", "start checkpoint with an ordinary Python"
-        )
+        message = "this Python does not know its own path"
+        raise CheckpointError(message, "start checkpoint with an ordinary Python")
+
     path = os.path.abspath(sys.executable)
-    exact = os.path.join(
-        os.path.dirname(path), f"python{sys.version_info.major}.{sys.version_info.minor}"
-    )
-    return exact if os.path.exists(exact) and os.path.samefile(exact, path) else path
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    exact = os.path.join(os.path.dirname(path), name)
+    if os.path.exists(exact) and os.path.samefile(exact, path):
+        return exact
+    return path
 
 
 def _check_start(env: Mapping[str, str]) -> None:
@@ -379,68 +401,58 @@ def _check_start(env: Mapping[str, str]) -> None:
         raise CheckpointError(message, hint)
 
 
-# what fixes a finding of checks.py, in the order of the steps
+# the plans that fix a finding of checks.py, in the order of their steps
 _REPAIRS = {
-    "install/missing": (plan.plan_settings, plan.plan_attributes, plan.plan_hooks),
+    "install/missing": (plan.plan_settings, plan.plan_attributes, plan_hooks),
     "driver/inert": (plan.plan_settings, plan.plan_attributes),
     "driver/broken": (plan.plan_settings,),
-    "hooks/unreachable": (plan.plan_settings, plan.plan_hooks),
+    "hooks/unreachable": (plan.plan_settings, plan_hooks),
 }
 
 
 def plan_repairs(
     root: str, codes: Set[str], env: Mapping[str, str]
 ) -> tuple[list[SetupStep], Repository | None]:
-    """The steps of init that fix findings of these codes; nobody else's settings, lines or hooks
-    are taken over.
+    """Return the steps of init that fix findings of these codes, and the repository; no other
+    tool's settings, lines or hooks are taken over.
     """
     parts = dict.fromkeys(
         part for code, parts in _REPAIRS.items() if code in codes for part in parts
     )
-    repository = read_repository(root, env) if parts else None
+    if not parts:
+        return [], None
+    repository = read_repository(root, env)
     if repository is None:
         return [], None
+
     survey = read_survey(repository, env, root)
     wanted = find_wanted(survey, Options(), root)
     steps = [step for part in parts for step in part(survey, wanted)]
-    steps = steps if repository.bare else leave_hidden(steps, repository.work_tree, env)
+    if not repository.bare:
+        steps = leave_hidden(steps, repository.work_tree, env)
     return [step for step in steps if step.change is not None], repository
 
 
 def _check_result(
     survey: Survey, place: Place, env: Mapping[str, str], options: Options
 ) -> list[Finding]:
+    """Return what keeps the set-up from working. survey: as it was before the steps."""
     findings = list[Finding]()
+    git_env = clean_env(env)
     if survey.ignored:
-        path, line, pattern = (*survey.ignored.split(":", 2), "", "")[:3]
-        message = f"the pattern{pattern} keeps .checkpoints out of git, so checkpoints do not survive this clone"
-        hint: AnyHint = "remove the pattern: this folder should be committed"
-        number = int(line) if line.isdecimal() else 0
-        findings.append(
-            Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint)
-        )
-
-    answer = (
-        attributes.DRIVER if options.dry_run else read_merge_attribute(place.root, clean_env(env))
-    )
-    if answer not in (attributes.DRIVER, attributes.OTHER_DRIVER):
-        message = (
-            f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
-        )
-        look = ("git", "check-attr", "--all", ".checkpoints/x.checkpoint.json")
-        hint = join_hints("remove the line that overrides it", advise("to see it", *look))
-        findings.append(
-            Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint)
-        )
+        findings.append(_find_ignored(survey.ignored))
 
     if not options.dry_run:
-        settings = read_all_settings(survey.place.work_tree, clean_env(env))
-        findings += [one._replace(level="note") for one in find_unaccepted(survey.place, settings)]
+        findings += _find_overruled(read_merge_attribute(place.root, git_env))
+        settings = read_all_settings(survey.place.work_tree, git_env)
+        for finding in find_unaccepted(survey.place, settings):
+            findings.append(finding._replace(level="note"))
 
     if options.patterns and not options.dry_run:
-        findings += report_unreadable(find_unreadable(survey.place, clean_env(env)))
+        findings += report_unreadable(find_unreadable(survey.place, git_env))
     if is_temporary():
-        message = "hooks and the merge driver name a Python in a cache of uvx or pipx, and stop when it is emptied"
+        named = "hooks and the merge driver name a Python in a cache of uvx or pipx"
+        message = f"{named}, and stop when it is emptied"
         hint = join_hints(
             advise_installation("install checkpoint-git to stay, for example"),
             advise("then", "checkpoint", "init"),
@@ -450,42 +462,66 @@ def _check_result(
     return findings
 
 
+def _find_ignored(rule: str) -> Finding:
+    """rule: as "file:line: pattern"."""
+    path, line, pattern = (*rule.split(":", 2), "", "")[:3]
+    keeps_out = f"the pattern{pattern} keeps .checkpoints out of git"
+    message = f"{keeps_out}, so checkpoints do not survive this clone"
+    hint = "remove the pattern: this folder should be committed"
+    number = int(line) if line.isdecimal() else 0
+    return Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint)
+
+
+def _find_overruled(attribute: str) -> list[Finding]:
+    """Return a finding if checkpoints have another merge attribute than ours."""
+    if attribute in (attributes.DRIVER, attributes.OTHER_DRIVER):
+        return []
+    answer = f"git still answers merge={attribute} for checkpoints"
+    message = f"{answer}, so the merge driver is not used"
+    look = ("git", "check-attr", "--all", ".checkpoints/x.checkpoint.json")
+    hint = join_hints("remove the line that overrides it", advise("to see it", *look))
+    return [Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint)]
+
+
 def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Line]:
-    shown = (
-        result.steps
-        if in_full
-        else [step for step in result.steps if step.deed in ("skip", "advise")]
-    )
     shared = [step.what for step in result.steps if step.change and not PRIVATE.match(step.what)]
-    is_done = not any(step.change for step in result.steps)
-    own = [] if result.work_tree is None and not result.bare else ["this clone (.git)"]
-    done = "already set up" if is_done else f"set up: {', '.join([*shared, *own])}"
-    lines = [] if in_full else [Line(done, "good")]
-    lines += describe_steps(shown, dry_run=options.dry_run)
+    if in_full:
+        lines = describe_steps(result.steps, dry_run=options.dry_run)
+    else:
+        lines = [Line(_summarize(result, shared), "good")]
+        open_steps = [step for step in result.steps if step.deed in ("skip", "advise")]
+        lines += describe_steps(open_steps, dry_run=options.dry_run)
+
     if result.bare:
-        lines.append(
-            Line(
-                "This is a bare repository: it merges and checks what is pushed to it, and has no files."
-            )
-        )
+        does = "it merges and checks what is pushed to it, and has no files"
+        lines.append(Line(f"This is a bare repository: {does}."))
     elif result.work_tree is None:
-        text = "this is not a git repository: no merge driver, no hooks; run `git init`, then this again"
-        lines.append(Line(text, "warn"))
+        missing = "no merge driver, no hooks; run `git init`, then this again"
+        lines.append(Line(f"this is not a git repository: {missing}", "warn"))
     elif not options.dry_run and shared:
         lines += _describe_next(result, options)
 
     return lines
 
 
+def _summarize(result: InitResult, shared: Sequence[str]) -> str:
+    """shared: the files that were changed and that other clones get."""
+    if not any(step.change for step in result.steps):
+        return "already set up"
+    parts = [*shared]
+    if result.bare or result.work_tree is not None:
+        parts.append("this clone (.git)")
+    return f"set up: {', '.join(parts)}"
+
+
 def _describe_next(result: InitResult, options: Options) -> list[Line]:
-    source = forge_files.describe_source() if options.ci else ""
-    lines = [Line(source, "warn")] if source else []
+    """Return what the user does next."""
+    lines = []
+    source = forge_files.describe_source()
+    if options.ci and source:
+        lines.append(Line(source, "warn"))
     lines.append(Line("Commit these files so that other clones have them too."))
     if result.steps[0].deed == "add":
-        lines.append(
-            Line(
-                "Start a checkpoint, such as",
-                hint=command("checkpoint", "update", "build", "--next", "Write the first test"),
-            )
-        )
+        start = command("checkpoint", "update", "build", "--next", "Write the first test")
+        lines.append(Line("Start a checkpoint, such as", hint=start))
     return lines

@@ -1,5 +1,5 @@
-"""What is in a repository before init, uninstall or the doctor decide anything: files, settings,
-answers of git.
+"""Read what is in a repository before init, uninstall or the doctor decide anything: files,
+settings and answers of git.
 """
 
 import os
@@ -34,11 +34,16 @@ CONFIGURED_HOOKS = (2, 54)  # the git that brought hooks in its configuration
 
 
 class FileState(NamedTuple):
+    """data: None if there is no file, or none that we may read. blocked: why it must not be
+    written. missing_folders: how many of those above it. lost: the content in git's index, if the
+    file was deleted.
+    """
+
     path: str
-    data: bytes | None  # None if there is no file, or none that we may read
-    blocked: str = ""  # why it must not be written
-    missing_folders: int = 0  # above it
-    lost: bytes | None = None  # what git's index holds of a file that was deleted
+    data: bytes | None
+    blocked: str = ""
+    missing_folders: int = 0
+    lost: bytes | None = None
 
 
 class HooksFolder(NamedTuple):
@@ -56,47 +61,62 @@ class Survey(NamedTuple):
     folder: HooksFolder
     shims: Mapping[str, bytes]  # what the block of each hook should hold
     hooks: tuple[HookFile, ...]  # in the folder where git looks
-    left_hooks: tuple[HookFile, ...]  # others that an earlier init may have written
+    other_hooks: tuple[HookFile, ...]  # that an earlier init may have written elsewhere
     ignored: str  # the rule that hides checkpoints from git, as "file:line: pattern", or ""
     merge_attribute: str  # what git answers for a checkpoint today
     has_configured_hooks: bool  # git runs hooks that its configuration names
 
 
 def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Survey:
-    """root: the folder that holds, or will hold, .checkpoints; default: the work tree."""
-    own, shims, folder = clean_env(env), load_shims(), read_hooks_folder(place)
-    root, nothing = root or place.work_tree, FileState("", None)
-    names, other_names = (SERVER_HOOKS, HOOKS) if place.bare else (HOOKS, SERVER_HOOKS)
-    own_hooks = os.path.join(place.common_dir, "hooks")
-    is_own = bool(folder.path) and os.path.realpath(own_hooks) == os.path.realpath(folder.path)
+    """Read a repository. root: the folder that has, or will have, .checkpoints; default: the work
+    tree.
+    """
+    git_env = clean_env(env)
+    root = root or place.work_tree
+    names: tuple[str, ...] = HOOKS
+    other_names: tuple[str, ...] = SERVER_HOOKS
+    attributes_file = FileState("", None)
+    framework_file = FileState("", None)
+    ignored = ""
+    if place.bare:
+        names, other_names = SERVER_HOOKS, HOOKS
+    else:
+        attributes_file = _read_attributes_file(place, git_env)
+        framework_file = read_file(os.path.join(place.work_tree, framework.FILE))
+        ignored = _read_ignore_rule(root, git_env)
+
+    shims = load_shims()
+    folder = read_hooks_folder(place)
     hooks = read_hooks(folder.path, names, shims)
+    usual_folder = os.path.join(place.common_dir, "hooks")
+    if not folder.path or os.path.realpath(usual_folder) != os.path.realpath(folder.path):
+        other_names = (*HOOKS, *SERVER_HOOKS)
     return Survey(
         place=place,
         settings=read_settings(place),
-        attributes=nothing if place.bare else _read_attributes_file(place, own),
+        attributes=attributes_file,
         info=read_file(os.path.join(place.common_dir, "info", "attributes")),
-        framework=nothing
-        if place.bare
-        else read_file(os.path.join(place.work_tree, framework.FILE)),
+        framework=framework_file,
         folder=folder,
         shims=shims,
-        hooks=_mark_called(hooks, place, read_all_settings(place.work_tree, own), shims),
-        left_hooks=read_hooks(own_hooks, other_names if is_own else (*HOOKS, *SERVER_HOOKS), shims),
-        ignored="" if place.bare else _read_ignore_rule(root, own),
-        merge_attribute=read_merge_attribute(root, own),
+        hooks=_mark_called(hooks, place, read_all_settings(place.work_tree, git_env), shims),
+        other_hooks=read_hooks(usual_folder, other_names, shims),
+        ignored=ignored,
+        merge_attribute=read_merge_attribute(root, git_env),
         has_configured_hooks=check_git_version(place.work_tree) >= CONFIGURED_HOOKS,
     )
 
 
 def read_file(path: str) -> FileState:
-    # A symbolic link is not followed, and blocked says why there is nothing to read
+    """Read a file; a symbolic link is not followed, and is `blocked`."""
     if os.path.islink(path):
         return FileState(path, None, "it is a symbolic link")
     content = read_content(path, os.sep)
     if isinstance(content, bytes):
         return FileState(path, content)
     if isinstance(content, FileNotFoundError | NotADirectoryError):
-        return FileState(path, None, missing_folders=int(not os.path.isdir(os.path.dirname(path))))
+        has_folder = os.path.isdir(os.path.dirname(path))
+        return FileState(path, None, missing_folders=int(not has_folder))
     return FileState(path, None, f"it cannot be read: {content.strerror}")
 
 
@@ -108,21 +128,27 @@ def _read_attributes_file(place: Repository, env: Mapping[str, str]) -> FileStat
     state = read_file(os.path.join(place.work_tree, attributes.FILE))
     if state.data is not None or state.blocked:
         return state
+
     index = read_blob(place.work_tree, f":{attributes.FILE}", env)
     if index is not None:
         return state._replace(lost=index)
-    unmerged = run_git(
-        ["ls-files", "--", attributes.FILE], place.work_tree, env=env, check=False
-    ).out
-    return state._replace(blocked="git tracks it, but it is not checked out" if unmerged else "")
+    words = ["ls-files", "--", attributes.FILE]
+    unmerged = run_git(words, place.work_tree, env=env, check=False).out
+    if unmerged:
+        return state._replace(blocked="git tracks it, but it is not checked out")
+    return state
 
 
 def _read_ignore_rule(root: str, env: Mapping[str, str]) -> str:
     words = ["check-ignore", "-v", "-z", "--no-index", "--stdin"]
     result = run_git(words, root, env=env, stdin=f"{_EXAMPLE}\0".encode(), check=False)
     fields = [os.fsdecode(field) for field in result.out.split(b"\0")]
-    ignored = result.code == 0 and len(fields) > 3 and not fields[2].startswith("!")
-    return f"{fields[0]}:{fields[1]}: {fields[2]}" if ignored else ""
+    if result.code != 0 or len(fields) < 4:
+        return ""
+    file, line, pattern = fields[:3]
+    if pattern.startswith("!"):
+        return ""
+    return f"{file}:{line}: {pattern}"
 
 
 def read_hooks_folder(place: Repository) -> HooksFolder:
@@ -131,52 +157,54 @@ def read_hooks_folder(place: Repository) -> HooksFolder:
         return HooksFolder("", "nowhere", False)
     above, name = os.path.split(os.path.normpath(path))
     if name == _HUSKY_STUBS and os.path.basename(above) == _HUSKY:
-        # husky 9 keeps generated stubs in .husky/_ and runs the scripts above it: those may be
-        # changed
+        # husky 9 generates stubs in .husky/_ that run the scripts above: those may be changed
         path = above
 
+    owner: HooksPlace = "outside"
+    if _is_below(path, place.common_dir):
+        owner = "repository"
+    elif _is_below(path, place.work_tree):
+        owner = "work tree"
+    return HooksFolder(path, owner, os.path.isdir(path))
+
+
+def _is_below(path: str, folder: str) -> bool:
     real = os.path.realpath(path) + os.sep
-    walls: tuple[tuple[str, HooksPlace], ...] = (
-        (place.common_dir, "repository"),
-        (place.work_tree, "work tree"),
-    )
-    inside = (owner for wall, owner in walls if real.startswith(os.path.realpath(wall) + os.sep))
-    return HooksFolder(path, next(inside, "outside"), os.path.isdir(path))
+    return real.startswith(os.path.realpath(folder) + os.sep)
 
 
 def read_hooks(
     folder: str, names: Sequence[str], shims: Mapping[str, bytes]
 ) -> tuple[HookFile, ...]:
-    started_by_stub = os.path.basename(folder) == _HUSKY and os.path.exists(
-        os.path.join(folder, _HUSKY_STUBS, "h")
-    )
-    hooks = [
-        _read_hook(name, os.path.join(folder, name), started_by_stub) for name in names if folder
-    ]
+    """Return hooks in a folder with their states; () for no folder, ""."""
+    if not folder:
+        return ()
+    stub = os.path.join(folder, _HUSKY_STUBS, "h")
+    is_started_by_stub = os.path.basename(folder) == _HUSKY and os.path.exists(stub)
+    hooks = [_read_hook(name, os.path.join(folder, name), is_started_by_stub) for name in names]
     return tuple(hook._replace(state=find_state(hook, shims[hook.name])) for hook in hooks)
 
 
-def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
+def _read_hook(name: str, path: str, is_started_by_stub: bool) -> HookFile:
     file = read_file(path)
     if name in SERVER_HOOKS and _GENERATED_BY_FORGE in (file.data or b""):
-        # Gitea and Forgejo write it anew at will, and run what is in the folder NAME.d beside it.
+        # Gitea and Forgejo write this file again at will, and run the folder NAME.d beside it
         return _read_hook(name, os.path.join(f"{path}.d", "checkpoint"), False)
 
     interpreter = find_interpreter(file.data or b"")
+    has_interpreter = not interpreter.startswith("/") or os.access(interpreter, os.X_OK)
+    is_executable = os.access(path, os.X_OK)
     content = read_content(path, os.sep)  # also through a link to somebody's script
+    names_us = isinstance(content, bytes) and b"checkpoint hook " in content
     return HookFile(
         name,
         path,
         data=file.data,
         blocked=file.blocked,
-        runs=started_by_stub or os.access(path, os.X_OK),
+        runs=is_started_by_stub or is_executable,
         legacy=read_file(f"{path}.legacy").data,
-        has_interpreter=started_by_stub
-        or not interpreter.startswith("/")
-        or os.access(interpreter, os.X_OK),
-        calls_us=os.access(path, os.X_OK)
-        and isinstance(content, bytes)
-        and b"checkpoint hook " in content,
+        has_interpreter=is_started_by_stub or has_interpreter,
+        calls_us=is_executable and names_us,
     )
 
 
@@ -186,7 +214,7 @@ def _mark_called(
     settings: Mapping[str, str],
     shims: Mapping[str, bytes],
 ) -> tuple[HookFile, ...]:
-    """Return the hooks, those marked that call us by lefthook's configuration, or by git's own."""
+    """Return the hooks; those that call us by lefthook's or by git's configuration are marked."""
     configured = _read_configured_calls(place, settings, shims)
     jobs = _read_lefthook_jobs(place)
     marked = []
@@ -201,10 +229,9 @@ def _mark_called(
 def _read_configured_calls(
     place: Repository, settings: Mapping[str, str], shims: Mapping[str, bytes]
 ) -> str:
-    """Return the commands of the hooks in git's configuration that run, "" if git is too old for
-    any.
+    """Return the commands of the hooks in git's configuration that run; "" if git is too old.
 
-    One of ours counts only if it is there as init writes it now; one written by hand always does.
+    One of ours counts only if it is as init writes it now; one written by hand always counts.
     """
     ours: dict[str, Mapping[str, str]] = {}
     for name, shim in shims.items():
@@ -233,18 +260,23 @@ def _read_lefthook_jobs(place: Repository) -> bytes:
 
 
 class Installation(NamedTuple):
-    settings: Mapping[str, str] = {}  # those in force, of any scope
-    # what they start or load, and is not there or cannot be run: paths
+    """settings: those in force, of any scope. gone: the programs and files that they name, if they
+    do not exist or cannot be run. attributes: the places that have all our lines.
+    merge_attribute: git's answer for a checkpoint.
+    framework_entry: .pre-commit-config.yaml runs our hook.
+    """
+
+    settings: Mapping[str, str] = {}
     gone: frozenset[str] = frozenset()
-    attributes: frozenset[AttributesPlace] = frozenset()  # where all our lines are
-    merge_attribute: str = ""  # what git answers for a checkpoint
+    attributes: frozenset[AttributesPlace] = frozenset()
+    merge_attribute: str = ""
     folder: HooksFolder = HooksFolder("", "repository", False)
     hooks: tuple[HookFile, ...] = ()
-    framework_entry: bool = False  # .pre-commit-config.yaml runs our hook
+    framework_entry: bool = False
 
     @property
     def driver(self) -> driver_settings.Installed | None:
-        """None if there is none, or one that init did not write."""
+        """Return the configured merge driver; None for none, or one that init did not write."""
         return driver_settings.read_driver_command(self.settings.get(driver_settings.DRIVER, ""))
 
     @property
@@ -254,30 +286,32 @@ class Installation(NamedTuple):
 
 
 def read_installation(place: Repository, env: Mapping[str, str]) -> Installation:
-    own, survey = clean_env(env), read_survey(place, env)
+    """Return the state of what init installed."""
+    git_env = clean_env(env)
+    survey = read_survey(place, env)
     hooks = survey.hooks
-    if place.bare:  # one of a server's hooks is enough, and it has no files
-        hooks = (
-            tuple(hook for hook in hooks if hook.state not in ("missing", "foreign")) or hooks[:1]
-        )
+    if place.bare:
+        # one of a server's hooks is enough, and it has no files
+        ours = tuple(hook for hook in hooks if hook.state not in ("missing", "foreign"))
+        hooks = ours or hooks[:1]
         found: set[AttributesPlace] = {"work tree", "HEAD"}
     else:
-        head = read_blob(place.work_tree, f"HEAD:{attributes.FILE}", own) or b""
-        in_force = _choose_in_force(place, survey.attributes, own)
+        head = read_blob(place.work_tree, f"HEAD:{attributes.FILE}", git_env) or b""
+        in_force = _choose_in_force(place, survey.attributes, git_env)
         texts: dict[AttributesPlace, bytes] = {"work tree": in_force, "HEAD": head}
         found = {where for where, data in texts.items() if attributes.has_attributes(data)}
 
     if attributes.has_attributes(survey.info.data or b""):
         found.add("info")
-    there = Installation(
-        settings=read_all_settings(place.work_tree, own),
+    installation = Installation(
+        settings=read_all_settings(place.work_tree, git_env),
         attributes=frozenset(found),
         merge_attribute=survey.merge_attribute,
         folder=survey.folder,
         hooks=hooks,
         framework_entry=framework.has_entry(survey.framework.data or b""),
     )
-    return there._replace(gone=_find_gone(there))
+    return installation._replace(gone=_find_gone(installation))
 
 
 def _find_gone(setup: Installation) -> frozenset[str]:
@@ -296,10 +330,13 @@ def _find_gone(setup: Installation) -> frozenset[str]:
 
 
 def _choose_in_force(place: Repository, state: FileState, env: Mapping[str, str]) -> bytes:
+    """Return the .gitattributes that git reads: the index has the one that a sparse checkout
+    leaves out.
+    """
     if state.lost is None:
         return state.data or b""
-    # of a file that a sparse checkout leaves out git reads what the index has
-    listed = run_git(
-        ["ls-files", "-t", "--", attributes.FILE], place.work_tree, env=env, check=False
-    ).out
-    return state.lost if listed.startswith(b"S ") else b""
+    words = ["ls-files", "-t", "--", attributes.FILE]
+    listed = run_git(words, place.work_tree, env=env, check=False).out
+    if listed.startswith(b"S "):
+        return state.lost
+    return b""

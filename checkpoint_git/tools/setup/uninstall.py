@@ -1,4 +1,4 @@
-"""`checkpoint uninstall`: what init added goes, every other byte stays, checkpoints included."""
+"""`checkpoint uninstall`: remove what init added; every other byte stays, checkpoints included."""
 
 import argparse
 import os
@@ -9,15 +9,23 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import has_block, take_block
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git import driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.agents.plan import read_agent_removal
-from checkpoint_git.tools.setup import schema
+from checkpoint_git.tools.setup import framework, schema
 from checkpoint_git.tools.setup.forge_files import plan_forges_removal
-from checkpoint_git.tools.setup.plan import README, load_readme, plan_uninstall
+from checkpoint_git.tools.setup.plan import (
+    README,
+    attribute_files,
+    load_readme,
+    plan_attributes_removal,
+)
+from checkpoint_git.tools.setup.plan_hooks import plan_hook_removal
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveLock,
+    RemoveSettings,
     SetupStep,
     apply_steps,
     describe_steps,
@@ -25,7 +33,7 @@ from checkpoint_git.tools.setup.steps import (
     setup_lock,
     steps_data,
 )
-from checkpoint_git.tools.setup.survey import read_file, read_survey
+from checkpoint_git.tools.setup.survey import Survey, read_file, read_survey
 
 HELP = """\
 remove what init added to this repository; checkpoints stay
@@ -39,7 +47,7 @@ examples:
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", "checkpoint-sync.lock", ".lock")
 # in a git directory: caches, made again when they are next needed, and backups
 _OWN_FOLDER = "checkpoint"
-_BACKUPS = "backups"  # in it
+_BACKUPS = "backups"  # a folder in _OWN_FOLDER
 
 
 class UninstallResult(NamedTuple):
@@ -54,65 +62,95 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    # Schemas go first, while the folder around them is still there
+    # schemas first, while the folder around them exists
+    steps: list[SetupStep] = []
     place = _read_place(invocation.cwd)
-    schema_steps = (
-        schema.remove_schemas(place, invocation.now, dry_run=args.dry_run) if place else []
-    )
+    if place:
+        steps += schema.remove_schemas(place, invocation.now, dry_run=args.dry_run)
     result = uninstall(invocation.cwd, invocation.env, dry_run=args.dry_run)
-    steps = [*schema_steps, *result.steps]
+    steps += result.steps
     data = {"work_tree": result.work_tree, "dry_run": args.dry_run, "steps": steps_data(steps)}
     lines = describe_steps(steps, dry_run=args.dry_run)
     return Outcome(data, lines or [Line("nothing of checkpoint-git is installed here")])
 
 
 def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> UninstallResult:
+    """Remove what init added to a repository, or to a folder outside git, and return what was
+    done.
+    """
     repository = read_repository(cwd, env)
     with setup_lock(None if dry_run else repository):
-        steps = [] if repository and repository.bare else _plan_work_tree(repository, cwd)
-        survey = read_survey(repository, env) if repository else None
-        if repository and survey:
-            steps += [*plan_uninstall(survey), *_plan_git_dirs(repository)]
-            if not repository.bare:
-                steps += [
-                    *_plan_exclusion(repository, env),
-                    *plan_forges_removal(repository.work_tree),
-                ]
+        steps: list[SetupStep] = []
+        if repository is None or not repository.bare:
+            steps += _plan_work_tree(repository, cwd)
+        if repository:
+            steps += _plan_repository(read_survey(repository, env))
+            steps += _plan_git_dirs(repository)
+        if repository and not repository.bare:
+            steps += _plan_exclusion(repository, env)
+            steps += plan_forges_removal(repository.work_tree)
         if not dry_run:
             apply_steps(steps, repository)
 
-    return UninstallResult(
-        repository.work_tree if repository and not repository.bare else None, steps
-    )
+    if repository is None or repository.bare:
+        return UninstallResult(None, steps)
+    return UninstallResult(repository.work_tree, steps)
 
 
 def _plan_work_tree(repository: Repository | None, cwd: str) -> list[SetupStep]:
-    place, steps = _read_place(cwd), list[SetupStep]()
-    if place:
-        steps += [] if place.git_dir else _plan_locks(place.directory)
-        path = os.path.join(place.directory, README)
-        if (read_file(path).data or b"").replace(b"\r\n", b"\n") == load_readme():
-            steps.append(
-                SetupStep(
-                    "remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)
-                )
-            )
-    top = repository.work_tree if repository else place.root if place else os.path.abspath(cwd)
-    inner = [place.root] if place and not os.path.samefile(place.root, top) else []
-    return steps + read_agent_removal([*inner, top], top)
+    """Return the steps for the folder of checkpoints and for coding agents."""
+    place = _read_place(cwd)
+    if place is None:
+        top = repository.work_tree if repository else os.path.abspath(cwd)
+        return read_agent_removal([top], top)
+
+    steps: list[SetupStep] = []
+    if not place.git_dir:
+        steps += _plan_locks(place.directory)
+    path = os.path.join(place.directory, README)
+    if (read_file(path).data or b"").replace(b"\r\n", b"\n") == load_readme():
+        label = os.path.relpath(path, place.top)
+        steps.append(SetupStep("remove", label, "", RemoveFile(path, folders=1)))
+
+    top = repository.work_tree if repository else place.root
+    folders = [top]
+    if not os.path.samefile(place.root, top):
+        folders = [place.root, top]
+    return steps + read_agent_removal(folders, top)
+
+
+def _plan_repository(survey: Survey) -> list[SetupStep]:
+    """Return the steps for hooks, attributes and git's configuration."""
+    steps: list[SetupStep] = []
+    for hook in (*survey.hooks, *survey.other_hooks):
+        steps += plan_hook_removal(survey, hook)
+
+    entries = survey.framework.data or b""
+    if has_block(entries):
+        after = framework.remove_entry(entries)
+        steps.append(removal_step(framework.FILE, survey.framework.path, after))
+
+    for label, state in attribute_files(survey):
+        steps += plan_attributes_removal(label, state)
+    keys = driver_settings.find_own_settings(survey.settings)
+    if keys:
+        steps.append(SetupStep("remove", ", ".join(keys), "", RemoveSettings(keys)))
+    return steps
 
 
 def _plan_locks(folder: str) -> list[SetupStep]:
-    paths = [(name, os.path.join(folder, name)) for name in _LOCKS]
-    return [
-        SetupStep("remove", name, "", RemoveLock(path))
-        for name, path in paths
-        if os.path.lexists(path)
-    ]
+    steps = []
+    for name in _LOCKS:
+        path = os.path.join(folder, name)
+        if os.path.lexists(path):
+            steps.append(SetupStep("remove", name, "", RemoveLock(path)))
+    return steps
 
 
 def _plan_git_dirs(repository: Repository) -> list[SetupStep]:
-    steps, kept = _plan_locks(repository.git_dir), list[SetupStep]()
+    """Return the steps for our files in the git directories; backups stay."""
+    steps = _plan_locks(repository.git_dir)
+    kept: list[SetupStep] = []
     for git_dir in dict.fromkeys((repository.common_dir, repository.git_dir)):
         top = os.path.join(git_dir, _OWN_FOLDER)
         for folder, folders, names in os.walk(top):
@@ -120,37 +158,32 @@ def _plan_git_dirs(repository: Repository) -> list[SetupStep]:
                 folders.remove(_BACKUPS)
                 text = "what `doctor --fix` replaced stays here until you delete it"
                 kept.append(SetupStep("keep", f"{_OWN_FOLDER}/{_BACKUPS}", text))
-            for path in (os.path.join(folder, name) for name in sorted(names)):
+            for name in sorted(names):
+                path = os.path.join(folder, name)
                 label = os.path.relpath(path, git_dir)
                 if label in ("checkpoint/automatic/index", "checkpoint/automatic.index"):
-                    text = (
-                        "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them"
-                    )
+                    drop = "`git update-ref -d CHECKPOINT_HEAD` drops them"
+                    text = f"automatic restore points: {drop}"
                     kept.append(SetupStep("keep", "CHECKPOINT_HEAD", text))
-                steps.append(
-                    SetupStep("remove", label, "", RemoveFile(path, folders=label.count(os.sep)))
-                )
+                change = RemoveFile(path, folders=label.count(os.sep))
+                steps.append(SetupStep("remove", label, "", change))
 
     return steps + kept
 
 
 def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[SetupStep]:
-    # The lines that hide restore points from git go with the last point, and not before
+    """Return the step for the lines that hide restore points from git: they are removed only after
+    the last point.
+    """
     name = "info/exclude"
     path = os.path.join(repository.common_dir, name)
     data = read_file(path).data or b""
     if not has_block(data):
         return []
-    left = sum(count(repository.work_tree, env) for count in find_hooks("count_untracked"))
-    if left:
-        return [
-            SetupStep(
-                "keep",
-                name,
-                f"it hides restore points ({left} left): drop them first, then uninstall again",
-            )
-        ]
-
+    points = sum(count(repository.work_tree, env) for count in find_hooks("count_untracked"))
+    if points:
+        text = f"it hides restore points ({points} left): drop them first, then uninstall again"
+        return [SetupStep("keep", name, text)]
     return [removal_step(name, path, take_block(data) or None)]
 
 
