@@ -1,5 +1,5 @@
-"""The other JSON files that the merge driver gets, and those among them that it cannot read and
-leaves to text.
+"""Find the other JSON files that the merge driver gets and cannot read, so that git merges them as
+text.
 """
 
 import errno
@@ -40,7 +40,7 @@ class Unreadable(NamedTuple):
 
 
 def has_other_patterns(place: Repository) -> bool:
-    """Return whether init was given files that are not checkpoints."""
+    """Whether init was given patterns of files that are not checkpoints."""
     files = [os.path.join(place.common_dir, "info", "attributes")]
     if not place.bare:
         files.append(os.path.join(place.work_tree, attributes.FILE))
@@ -88,7 +88,7 @@ def _try(path: str) -> str:
 
 
 def report_unreadable(found: Unreadable) -> list[Finding]:
-    """Return one finding, or none."""
+    """Return one finding about the files that the driver cannot read, or none."""
     if not found.paths:
         return []
     groups = []
@@ -97,9 +97,8 @@ def report_unreadable(found: Unreadable) -> list[Finding]:
         groups.append(f"{reason}: {join_some(names, _MOST_SHOWN)}")
 
     count = plural(sum(map(len, found.paths.values())), "file")
-    message = (
-        f"git merges {count} as text, because the driver cannot read them ({'; '.join(groups)})"
-    )
+    reasons = f"because the driver cannot read them ({'; '.join(groups)})"
+    message = f"git merges {count} as text, {reasons}"
     if found.untried:
         message += f"; {found.untried} more were not tried"
     hint = "make them plain JSON, or leave them out of the pattern in .gitattributes"

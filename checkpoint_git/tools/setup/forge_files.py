@@ -1,4 +1,4 @@
-"""The files with which a forge's own jobs look after checkpoints: made from templates, planned, and
+"""The files of a forge's jobs that check and merge pull requests: made from templates, planned, and
 removed again.
 """
 
@@ -23,9 +23,8 @@ from checkpoint_git.version import __version__
 Forge = Literal["github", "gitlab"]
 FORGES: tuple[Forge, ...] = get_args(Forge)
 
-# name -> the words after `checkpoint`; a shell reads them, so what is another's comes in as a
-# quoted variable Every command in them comes from one table, so that a test can read each as the
-# command line would.
+# Name -> the words after `checkpoint`. A shell reads them, so untrusted text comes in as a quoted
+# variable. All commands are in one table, so that a test can parse each as the command line would.
 COMMANDS = {
     "validate": "validate --strict",
     "doctor": (
@@ -34,7 +33,8 @@ COMMANDS = {
     ),
     "verify": 'ci verify --base "origin/$BASE" --head HEAD',
     "premerge": (
-        'ci merge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" --push --retries 2'
+        'ci merge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" '
+        "--push --retries 2"
     ),
 }
 _CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"  # (2026-11-28)
@@ -57,9 +57,10 @@ PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 
 def forge_files(forge: Forge, base: str, version: str, source: str = "") -> dict[str, bytes]:
-    """Contents by path; each ends in the stamp by which an unedited one is recognised.
+    """Return the contents of a forge's files by path; each ends in the stamp by which an unedited
+    one is recognized.
 
-    source: what the jobs install, "" if that is not known: no job installs a name that anybody
+    source: what the jobs install, "" if that is unknown: no job installs a name that anybody
     could take.
     """
     values = {
@@ -71,26 +72,26 @@ def forge_files(forge: Forge, base: str, version: str, source: str = "") -> dict
     }
     files = {}
     for path, name in _TEMPLATES[forge].items():
-        text = re.sub(
-            r"@([A-Za-z]+)@", lambda found: values[found[1]], read_own(__file__, "templates", name)
-        )
-        more = "As long as it is unedited, `checkpoint init` updates it and `checkpoint uninstall` removes it."
-        first = f"# Written by `checkpoint init --ci {forge}`. {more}\n"
+        template = read_own(__file__, "templates", name)
+        text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], template)
+        owner = f"Written by `checkpoint init --ci {forge}`."
+        updates = "`checkpoint init` updates it and `checkpoint uninstall` removes it"
+        first = f"# {owner} As long as it is unedited, {updates}.\n"
         files[path] = render_stamped(path, first + text, path.count("/"))
 
     return files
 
 
 def describe_source() -> str:
-    """Return what to say about where the jobs install from, "" if that is an index."""
+    """Return a sentence about where the jobs install from, "" if that is an index."""
+    unpublished = "checkpoint-git is not on PyPI yet"
     source = find_pinned_source()
     if not source:
-        return "checkpoint-git is not on PyPI yet: write into CHECKPOINT_GIT of the jobs where they can install it from"
-    return (
-        f"checkpoint-git is not on PyPI yet: the jobs install {source}"
-        if source.startswith("git+")
-        else ""
-    )
+        where = "write into CHECKPOINT_GIT of the jobs where they can install it from"
+        return f"{unpublished}: {where}"
+    if source.startswith("git+"):
+        return f"{unpublished}: the jobs install {source}"
+    return ""
 
 
 def is_unedited(data: bytes) -> bool:
@@ -98,20 +99,22 @@ def is_unedited(data: bytes) -> bool:
 
 
 def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -> list[SetupStep]:
+    """Return the steps that write the files of the wanted forges, and update unedited ones of the
+    others. Raises CheckpointError for a default branch that no forge's list can name.
+    """
     asked = [forge for forge in FORGES if forge in wanted]
-    there = [forge for forge in FORGES if forge not in asked and _find_unedited(work_tree, forge)]
-    if not asked and not there:
+    others = [forge for forge in FORGES if forge not in asked and _find_unedited(work_tree, forge)]
+    if not asked and not others:
         return []
+
     base = _read_base(work_tree, clean_env(env))
     if not PLAIN_BRANCH.fullmatch(base):
-        shown = escape_controls(shorten(base, 100))
+        name = f"the default branch {escape_controls(shorten(base, 100))}"
         hint = "give it a name of plain letters, or write the jobs yourself: docs/forges.md"
-        raise CheckpointError(
-            f"--ci: the default branch {shown} cannot be in a forge's list of branches", hint
-        )
+        raise CheckpointError(f"--ci: {name} cannot be in a forge's list of branches", hint)
 
     steps = []
-    for forge in (*asked, *there):
+    for forge in (*asked, *others):
         files = forge_files(forge, base, __version__, find_pinned_source())
         planned = [_plan_file(work_tree, path, data) for path, data in files.items()]
         steps += [step for step in planned if forge in asked or step.deed == "update"]
@@ -120,33 +123,35 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
 
 
 def plan_forges_removal(work_tree: str) -> list[SetupStep]:
-    return [
-        SetupStep(
-            "remove", path, "", RemoveFile(os.path.join(work_tree, path), folders=path.count("/"))
-        )
-        for forge in FORGES
-        for path in _find_unedited(work_tree, forge)
-    ]
+    steps = []
+    for forge in FORGES:
+        for path in _find_unedited(work_tree, forge):
+            change = RemoveFile(os.path.join(work_tree, path), folders=path.count("/"))
+            steps.append(SetupStep("remove", path, "", change))
+    return steps
 
 
 def _find_unedited(work_tree: str, forge: Forge) -> list[str]:
-    return [
-        path
-        for path in _TEMPLATES[forge]
-        if is_unedited(read_file(os.path.join(work_tree, path)).data or b"")
-    ]
+    found = []
+    for path in _TEMPLATES[forge]:
+        data = read_file(os.path.join(work_tree, path)).data
+        if is_unedited(data or b""):
+            found.append(path)
+    return found
 
 
 def _plan_file(work_tree: str, name: str, data: bytes) -> SetupStep:
     path = os.path.join(work_tree, *name.split("/"))
     found = read_file(path)
-    needs_include = name == ".gitlab-ci.yml"  # another file of that name can include ours
-    instead = f"add to it: include: [{{local: {_INCLUDED}}}]" if needs_include else _FOREIGN
-    # a symbolic link on the way would take what is written somewhere else
+    instead = _FOREIGN
+    needs_include = name == ".gitlab-ci.yml"
+    if needs_include:
+        # another file of that name can include ours
+        instead = f"add to it: include: [{{local: {_INCLUDED}}}]"
+    # a symbolic link in the path would lead somewhere else
     if found.blocked or find_link(os.path.dirname(name), work_tree):
-        return SetupStep(
-            "skip", name, f"{found.blocked or 'its folder is a symbolic link'}; {instead}"
-        )
+        reason = found.blocked or "its folder is a symbolic link"
+        return SetupStep("skip", name, f"{reason}; {instead}")
     if found.data is None or found.data == data or is_unedited(found.data):
         return write_step(name, path, found.data, data, _TRACKED)
     if needs_include and _INCLUDED.encode() in found.data:

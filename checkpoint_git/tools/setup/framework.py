@@ -1,4 +1,4 @@
-"""The pre-commit framework: which files its hooks are for, and our entry in a
+"""The pre-commit framework: the files that its hooks check, and our entry in
 .pre-commit-config.yaml.
 """
 
@@ -12,14 +12,13 @@ FILE = ".pre-commit-config.yaml"
 
 
 def files_pattern() -> str:
-    """A regular expression for the paths of every protocol's files, as the framework searches for
-    it.
-    """
-    endings = [
-        (f"{re.escape(kind.folder)}/" if kind.folder else "")
-        + "[^/]+".join(map(re.escape, kind.parts))
-        for kind in KINDS
-    ]
+    """Return the regular expression by which the framework finds every protocol's files."""
+    endings = []
+    for kind in KINDS:
+        ending = "[^/]+".join(map(re.escape, kind.parts))
+        if kind.folder:
+            ending = f"{re.escape(kind.folder)}/{ending}"
+        endings.append(ending)
     return f"(^|/)({'|'.join(endings)})$"
 
 
@@ -33,11 +32,11 @@ _OWN_ID = re.compile(
 
 
 def entry_body(indent: str = "") -> bytes:
-    # It starts the interpreter recorded by init first: a program with a window starts hooks with a
-    # bare PATH.
-    text = read_own(__file__, "templates", "pre-commit-entry.yaml").replace(
-        "@FILES@", files_pattern()
-    )
+    """Return our entry, indented. It starts the interpreter that init recorded before it looks at
+    PATH: a program with a window starts hooks with a bare PATH.
+    """
+    template = read_own(__file__, "templates", "pre-commit-entry.yaml")
+    text = template.replace("@FILES@", files_pattern())
     return "".join(f"{indent}{line}\n" for line in text.splitlines()).encode()
 
 
@@ -46,19 +45,19 @@ def has_entry(data: bytes) -> bool:
 
 
 def add_entry(data: bytes) -> bytes | None:
-    """The file with our entry first in its list of repositories; None if that list is written in no
-    plain way.
+    """Return the file with our entry first in its list of repositories; None if the list is not
+    written in a plain way.
     """
     data, emptied = _EMPTY.subn(b"repos:", data)
-    place = (
-        (0, _block_indent(data))
-        if find_block(data)
-        else _find_start_of_list(data, is_empty=emptied == 1)
-    )
+    if find_block(data):
+        indent = _block_indent(data)
+        return put_block(data, entry_body(indent.decode()), 0, indent=indent)
+
+    place = _find_start_of_list(data, is_empty=emptied == 1)
     if place is None:
         return None
-    at, indent = place
-    return put_block(data, entry_body(indent.decode()), at, indent=indent)
+    offset, indent = place
+    return put_block(data, entry_body(indent.decode()), offset, indent=indent)
 
 
 def new_file() -> bytes:
@@ -66,13 +65,15 @@ def new_file() -> bytes:
 
 
 def remove_entry(data: bytes) -> bytes | None:
-    block, after = find_block(data), take_block(data, _NEW_FILE)
+    """Return the file without our entry; None if nothing is left of it."""
+    block = find_block(data)
+    after = take_block(data, _NEW_FILE)
     if after is None or block is None or "new file" in block.notes:
         return after
     head = _REPOS.search(after)
-    if head is None or _find_first(after[head.end() :]).startswith((b" ", b"-")):
+    if head is None or _find_first_line(after[head.end() :]).startswith((b" ", b"-")):
         return after
-    # as it was, or as it must be
+    # the list is empty now: as it was, or as the framework wants it
     return after[: head.start()] + b"repos: []" + after[head.start() + len(b"repos:") :]
 
 
@@ -83,26 +84,32 @@ def is_current(data: bytes) -> bool:
 
 def _block_indent(data: bytes) -> bytes:
     block = find_block(data)
-    item = _ITEM.match(block.body) if block else None
+    if block is None:
+        return b""
+    item = _ITEM.match(block.body)
     return item[1] if item else b""
 
 
 def _find_start_of_list(data: bytes, *, is_empty: bool) -> tuple[int, bytes] | None:
-    """(offset of the list's first line, indentation of its items). One plain `repos:` block list,
-    or nothing.
+    """Return the offset of the first line of the list of repositories, and the indentation of its
+    items; None unless there is exactly one plain `repos:` block list.
     """
     heads = list(_REPOS.finditer(data))
     if len(heads) != 1 or re.search(rb"^(?:---|\.\.\.)", data[heads[0].end() :], re.MULTILINE):
         return None
-    at = data.find(b"\n", heads[0].start()) + 1
+
+    offset = data.find(b"\n", heads[0].start()) + 1
     if is_empty:
-        return at or len(data), b""
-    item = _ITEM.match(_find_first(data[at:])) if at else None
-    return (at, item[1]) if item else None
+        return offset or len(data), b""
+    if not offset:
+        return None
+    item = _ITEM.match(_find_first_line(data[offset:]))
+    return (offset, item[1]) if item else None
 
 
-def _find_first(data: bytes) -> bytes:
-    return next(
-        (line for line in data.splitlines() if line.strip() and not line.lstrip().startswith(b"#")),
-        b"",
-    )
+def _find_first_line(data: bytes) -> bytes:
+    # the first line that is neither empty nor a comment
+    for line in data.splitlines():
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return line
+    return b""

@@ -1,5 +1,5 @@
-"""`checkpoint schema`, and the JSON Schemas of our files beside the checkpoints, as `init
---schemas` writes them.
+"""`checkpoint schema`: print the JSON Schemas of our files; and `init --schemas`, which writes them
+beside the checkpoints.
 """
 
 import argparse
@@ -53,21 +53,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    """The verb. What it prints is for a file, so it is the same in every format; only the list
-    knows --json.
+    """Print a schema, or the list of schemas. A schema goes into a file, so it is the same in
+    every format; only the list has --json.
     """
     if args.name == _META_SCHEMA:
         return Answer([read_own(merge.__file__, "x_merge_schema.json")], 0)
     schemas = list_schemas()
     if args.name:
-        found = [one.document for one in schemas if one.name == args.name]
-        if not found:
-            names = ", ".join([*(one.name for one in schemas), _META_SCHEMA])
-            raise CheckpointError(f"unknown schema {args.name!a}", f"there are: {names}")
-        return _document(found[0])
+        for schema in schemas:
+            if schema.name == args.name:
+                return _document(schema.document)
+        names = ", ".join([*(schema.name for schema in schemas), _META_SCHEMA])
+        raise CheckpointError(f"unknown schema {args.name!a}", f"there are: {names}")
 
     rows = [
-        {"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas
+        {"name": schema.name, "id": schema.document.get("$id", ""), "files": schema.files}
+        for schema in schemas
     ]
     if args.format == "json":
         return _document(
@@ -99,19 +100,19 @@ def list_schemas() -> list[Exported]:
 
 
 def _export(schema: Any) -> Any:
-    # Keywords of our own say how files merge: a strict checker would stumble over them
+    # without our keywords x-..., which say how files merge: a strict checker would refuse them
     if isinstance(schema, Mapping):
         return {key: _export(value) for key, value in schema.items() if not key.startswith("x-")}
-    return [_export(each) for each in schema] if isinstance(schema, list) else schema
+    if isinstance(schema, list):
+        return [_export(item) for item in schema]
+    return schema
 
 
 def write_text(document: dict[str, Any]) -> str:
-    # It says who wrote it and whether it is still as it was written
-    head = {key: document[key] for key in ("$schema", "$id") if key in document}
-    return (
-        json.dumps({**head, "$comment": _sign(document), **document}, indent=2, ensure_ascii=False)
-        + "\n"
-    )
+    """Return a schema's text, with a comment by which an unedited file is recognized."""
+    head: dict[str, Any] = {key: document[key] for key in ("$schema", "$id") if key in document}
+    signed = {**head, "$comment": _sign(document), **document}
+    return json.dumps(signed, indent=2, ensure_ascii=False) + "\n"
 
 
 def _sign(document: Any) -> str:
@@ -119,41 +120,44 @@ def _sign(document: Any) -> str:
 
 
 def is_own_text(data: bytes) -> bool:
+    """Whether write_text wrote a file, and nobody edited it."""
     try:
         document = jsontext.load(jsontext.decode(data))
     except jsontext.JsonTextError:
         return False
-    comment = document.pop("$comment", "") if isinstance(document, dict) else ""
+    if not isinstance(document, dict):
+        return False
+    comment = document.pop("$comment", "")
     return bool(comment == _sign(document))
 
 
 def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[SetupStep]:
+    """Write the schemas, and point every checkpoint to its own."""
     steps = [_plan_file(place, schema) for schema in list_schemas()]
-    steps = leave_hidden(steps, place.work_tree, invocation.env) if place.work_tree else steps
-    # not before the first init, and a sparse checkout can leave it out
-    is_there = os.path.isdir(place.directory)
+    if place.work_tree:
+        steps = leave_hidden(steps, place.work_tree, invocation.env)
+    # it does not exist before the first init, and a sparse checkout can leave it out
+    has_folder = os.path.isdir(place.directory)
     if not dry_run:
         apply_steps(steps, None)
-    return steps + (
-        _name_schemas(place, invocation.now, "add", dry_run=dry_run) if is_there else []
-    )
+    if has_folder:
+        steps += _name_schemas(place, invocation.now, "add", dry_run=dry_run)
+    return steps
 
 
 def _name_schemas(place: Place, now: int, deed: Deed, *, dry_run: bool) -> list[SetupStep]:
-    named = (
-        name(place, now, wanted=deed == "add", dry_run=dry_run)
-        for name in find_hooks("name_schemas")
-    )
-    return [
-        SetupStep(deed, os.path.relpath(path, place.top), "$schema")
-        for paths in named
-        for path in paths
-    ]
+    """Add the member $schema to every file of the protocols, or remove it."""
+    steps = []
+    for name_schemas in find_hooks("name_schemas"):
+        for path in name_schemas(place, now, wanted=deed == "add", dry_run=dry_run):
+            steps.append(SetupStep(deed, os.path.relpath(path, place.top), "$schema"))
+    return steps
 
 
 def _plan_file(place: Place, schema: Exported) -> SetupStep:
     path = os.path.join(place.directory, FOLDER, schema.file)
-    label, wanted = os.path.relpath(path, place.top), write_text(schema.document).encode()
+    label = os.path.relpath(path, place.top)
+    wanted = write_text(schema.document).encode()
     if find_link(path, place.top):
         return SetupStep("skip", label, "a symbolic link is in its place")
     present = read_file(path).data
@@ -163,12 +167,14 @@ def _plan_file(place: Place, schema: Exported) -> SetupStep:
 
 
 def remove_schemas(place: Place, now: int, *, dry_run: bool) -> list[SetupStep]:
-    paths = [os.path.join(place.directory, FOLDER, schema.file) for schema in list_schemas()]
-    own = [path for path in paths if is_own_text(read_file(path).data or b"")]
-    steps = [
-        SetupStep("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1))
-        for path in own
-    ]
+    """Remove the schemas that nobody edited, and the member $schema of every checkpoint."""
+    steps = []
+    for schema in list_schemas():
+        path = os.path.join(place.directory, FOLDER, schema.file)
+        if is_own_text(read_file(path).data or b""):
+            label = os.path.relpath(path, place.top)
+            steps.append(SetupStep("remove", label, "", RemoveFile(path, folders=1)))
+
     named = _name_schemas(place, now, "remove", dry_run=dry_run)
     if not dry_run:
         apply_steps(steps, None)

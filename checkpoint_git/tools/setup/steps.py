@@ -1,5 +1,5 @@
-"""What init and uninstall do, as values: a step describes itself and may carry one change; and the
-changes, applied.
+"""The steps of init and uninstall as values, each with a description and at most one change, and
+how they are applied.
 """
 
 import os
@@ -64,48 +64,55 @@ class SetupStep(NamedTuple):
 
 
 def write_step(what: str, path: str, before: bytes | None, after: bytes, text: str) -> SetupStep:
-    """A "keep" where the file has it. before: None if there is no file."""
+    """Return the step that gives a file its content; a "keep" if it has that. before: None if
+    there is no file.
+    """
     if after == before:
         return SetupStep("keep", what)
-    return SetupStep("update" if before is not None else "add", what, text, WriteFile(path, after))
+    deed: Deed = "add" if before is None else "update"
+    return SetupStep(deed, what, text, WriteFile(path, after))
 
 
 def removal_step(
     what: str, path: str, after: bytes | None, text: str = "", *, folders: int = 0
 ) -> SetupStep:
-    """The step that removes what is ours from a file. after: what is left of it. text: why."""
+    """Return the step that removes our part of a file. after: the rest, None to remove the file.
+    text: the reason.
+    """
     if after is None:
         return SetupStep("remove", what, text, RemoveFile(path, folders))
     return SetupStep("remove", what, text or "our lines; the rest stays", WriteFile(path, after))
 
 
 def leave_hidden(steps: Sequence[SetupStep], top: str, env: Mapping[str, str]) -> list[SetupStep]:
-    # The steps without new files where git tracks one that is not checked out: those would take its
-    # place
-    new = [step.change.path for step in steps if isinstance(step.change, WriteFile)]
+    """Return the steps, with a "skip" for each new file that git tracks and that is not checked
+    out: the step would take its place.
+    """
     real = os.path.realpath(top)
-    paths = {
-        path: relative_path(os.path.realpath(path), real)
-        for path in new
-        if not os.path.lexists(path)
-    }
-    if not paths:
+    new_files: dict[str, str] = {}
+    for step in steps:
+        if isinstance(step.change, WriteFile) and not os.path.lexists(step.change.path):
+            path = step.change.path
+            new_files[path] = relative_path(os.path.realpath(path), real)
+    if not new_files:
         return list(steps)
-    words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *paths.values()]
-    hidden = {
-        name[2:]
-        for name in read_names(words, top, env=clean_env(env), check=False)
-        if name.startswith("S ")
-    }
 
-    def leave(step: SetupStep) -> SetupStep:
-        name = paths.get(step.change.path) if isinstance(step.change, WriteFile) else None
-        if name not in hidden:
-            return step
-        fix = command("git", "sparse-checkout", "add", os.path.dirname(name) or f"/{name}")
-        return SetupStep("skip", step.what, "git tracks it, but it is not checked out", hint=fix)
+    words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *new_files.values()]
+    listed = read_names(words, top, env=clean_env(env), check=False)
+    hidden = {line.removeprefix("S ") for line in listed if line.startswith("S ")}
 
-    return [leave(step) for step in steps]
+    kept = []
+    for step in steps:
+        name = ""
+        if isinstance(step.change, WriteFile):
+            name = new_files.get(step.change.path, "")
+        if name in hidden:
+            fix = command("git", "sparse-checkout", "add", os.path.dirname(name) or f"/{name}")
+            text = "git tracks it, but it is not checked out"
+            step = SetupStep("skip", step.what, text, hint=fix)
+        kept.append(step)
+
+    return kept
 
 
 _WORDS: dict[Deed, tuple[str, str, Style]] = {
@@ -118,7 +125,7 @@ _WORDS: dict[Deed, tuple[str, str, Style]] = {
 }
 
 
-# of this clone alone
+# names of steps that change this clone alone
 PRIVATE = re.compile(r"\.git/|(checkpoint|diff|hook|merge|mergetool)\.(?!json\b)")
 
 
@@ -126,8 +133,12 @@ def describe_steps(steps: Sequence[SetupStep], *, dry_run: bool) -> list[Line]:
     lines = []
     for step in steps:
         done, planned, style = _WORDS[step.deed]
-        words = f"{planned if dry_run else done}: {step.what}"
-        lines.append(Line(f"{words} ({step.text})" if step.text else words, style, hint=step.hint))
+        text = f"{done}: {step.what}"
+        if dry_run:
+            text = f"{planned}: {step.what}"
+        if step.text:
+            text = f"{text} ({step.text})"
+        lines.append(Line(text, style, hint=step.hint))
     return lines
 
 
@@ -148,16 +159,16 @@ JOURNAL = "checkpoint-setup.journal"  # in a work tree's own git directory
 _OURS, _THEIRS = "+", "="  # a folder that goes when it is empty; one that stays
 
 
-# One set-up of a repository runs at a time, and nothing is left of one that was killed: no empty
-# folder, no half a file.
 @contextmanager
 def setup_lock(repository: Repository | None) -> Iterator[None]:
-    # After clearing what a killed one left there
+    """Hold the lock of a set-up, after clearing what a killed one left: an empty folder, half a
+    file. repository: None for no lock.
+
+    Sessions of several agents start at once, and each may run init: the steps of two must not mix.
+    """
     if repository is None or not os.access(repository.common_dir, os.W_OK):
         yield
         return
-    # Sessions of several agents start at once, and each may run init: the steps of two must not
-    # mix.
     with hold_passing_lock(os.path.join(repository.common_dir, _LOCK)):
         path = os.path.join(repository.git_dir, JOURNAL)
         remove_stray_files(repository.git_dir)
@@ -176,16 +187,16 @@ def _list_left(journal: str, work_tree: str) -> list[str]:
 
 
 def apply_steps(steps: Sequence[SetupStep], repository: Repository | None) -> None:
-    """repository: None outside git, where no step changes a setting."""
-    # The folders that steps make or empty are in the journal for as long as it takes: a kill leaves
-    # them to clear.
+    """Apply the changes of steps. repository: None outside git, where no step changes a setting.
+
+    A journal has the folders that steps make or empty, so that the next set-up clears them if this
+    one is killed.
+    """
     folders = find_folders(steps)
-    journal = os.path.join(repository.git_dir, JOURNAL) if repository and folders else ""
-    if repository and journal:
-        relative = (
-            f"{folder[0]}{os.path.relpath(folder[1:], repository.work_tree)}" for folder in folders
-        )
-        write_file(journal, os.fsencode("\0".join(relative)))
+    journal = ""
+    if repository and folders:
+        journal = os.path.join(repository.git_dir, JOURNAL)
+        write_file(journal, _write_journal(folders, repository.work_tree))
 
     try:
         for step in steps:
@@ -195,6 +206,11 @@ def apply_steps(steps: Sequence[SetupStep], repository: Repository | None) -> No
         clear_folders(folders)
         if journal:
             remove_quietly(journal)
+
+
+def _write_journal(folders: Sequence[str], work_tree: str) -> bytes:
+    entries = [f"{folder[0]}{os.path.relpath(folder[1:], work_tree)}" for folder in folders]
+    return os.fsencode("\0".join(entries))
 
 
 def _apply_change(change: Change, repository: Repository | None) -> None:
@@ -231,6 +247,7 @@ def _remove_empty_folders(path: str, count: int) -> None:
 
 
 def find_folders(steps: Sequence[SetupStep]) -> list[str]:
+    """Return the folders that steps make or empty, each behind a mark: _OURS or _THEIRS."""
     found = dict[str, str]()
     for step in steps:
         if isinstance(step.change, WriteFile):
@@ -249,7 +266,7 @@ def find_folders(steps: Sequence[SetupStep]) -> list[str]:
 
 
 def clear_folders(folders: Sequence[str]) -> None:
-    # the temporary files of killed writers go, and those of our folders that are empty
+    """Remove the temporary files of killed writers, and those of our folders that are empty."""
     for folder in sorted(folders, key=len, reverse=True):  # the inner ones first
         remove_stray_files(folder[1:])
         if folder.startswith(_OURS):

@@ -1,6 +1,4 @@
-"""The schema that a team agrees on: a tracked file, named in .gitattributes by its digest, accepted
-by each clone.
-"""
+"""A team's schema: a tracked file, named in .gitattributes by its digest, accepted by each clone."""
 
 import os
 import re
@@ -32,7 +30,7 @@ class Agreement(NamedTuple):
 
 
 def write_agreement(data: bytes, path: str) -> str:
-    """Return what .gitattributes has of a schema. Raises CheckpointError for a path that no line
+    """Return a schema as .gitattributes names it. Raises CheckpointError for a path that no line
     can hold.
 
     The value of an attribute ends at a space: what git would misread is written as in an address,
@@ -46,8 +44,8 @@ def write_agreement(data: bytes, path: str) -> str:
 
 
 def read_agreements(data: bytes) -> Iterator[Agreement]:
-    """Yield those of a .gitattributes. A branch wrote them: a path that leads out of the work tree
-    is left out.
+    """Yield the schemas that a .gitattributes names. A branch wrote them: a path that leads out of
+    the work tree is left out.
     """
     for pattern, value in attributes.find_others(data).items():
         found = _AGREED.fullmatch(value)
@@ -62,20 +60,25 @@ def _is_inside(path: str) -> bool:
 
 
 def find_unaccepted(place: Repository, settings: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each schema that the team agreed on and that this clone does not merge
-    by.
-    """
+    """Yield a finding for each schema that the team agreed on, and that this clone does not use."""
     if place.bare:
         return
     shared = read_content(os.path.join(place.work_tree, attributes.FILE), place.work_tree)
-    own = read_content(os.path.join(place.common_dir, "info", "attributes"), os.sep)
-    drivers = attributes.find_others(own) if isinstance(own, bytes) else {}
+    if not isinstance(shared, bytes):
+        return
+
+    drivers: Mapping[str, str] = {}
+    private = read_content(os.path.join(place.common_dir, "info", "attributes"), os.sep)
+    if isinstance(private, bytes):
+        drivers = attributes.find_others(private)
     schemas = driver_settings.find_schemas(settings)
-    for agreed in read_agreements(shared) if isinstance(shared, bytes) else ():
+    for agreed in read_agreements(shared):
         copy = schemas.get(drivers.get(agreed.pattern, ""), "")
         accepted = os.path.basename(copy).removesuffix(".json")
         data = read_content(os.path.join(place.work_tree, agreed.path), place.work_tree)
-        present = sha256(data).hexdigest() if isinstance(data, bytes) else ""
+        present = ""
+        if isinstance(data, bytes):
+            present = sha256(data).hexdigest()
         message = _describe(agreed, accepted, present)
         if message:
             accept = ("checkpoint", "init", agreed.pattern, "--schema", agreed.path)
@@ -89,14 +92,16 @@ def _describe(agreed: Agreement, accepted: str, present: str) -> str:
     """Return what is wrong, "" for nothing. accepted, present: digests of this clone's copy and of
     the file.
     """
-    pattern, path = [
-        escape_controls(shorten(text, _LONGEST_SHOWN)) for text in (agreed.pattern, agreed.path)
-    ]
+    pattern = escape_controls(shorten(agreed.pattern, _LONGEST_SHOWN))
+    path = escape_controls(shorten(agreed.path, _LONGEST_SHOWN))
     used = "the schema that it accepted" if accepted else "their structure"
+    if not present:
+        return f"{path} is missing: this clone merges {pattern} by {used}"
     if present != agreed.digest:
-        state = "has changed since the team agreed on it" if present else "is missing"
-        return f"{path} {state}: this clone merges {pattern} by {used}"
+        changed = "has changed since the team agreed on it"
+        return f"{path} {changed}: this clone merges {pattern} by {used}"
 
     if accepted != agreed.digest:
-        return f"the team merges {pattern} by {path}, which this clone has not accepted: it merges by {used}"
+        unaccepted = "which this clone has not accepted"
+        return f"the team merges {pattern} by {path}, {unaccepted}: it merges by {used}"
     return ""
