@@ -1,5 +1,6 @@
-"""A pipeline's records for Python: the commands of `checkpoint pipeline` as methods. It prints
-nothing.
+"""Write and read a pipeline's records from Python, as `checkpoint pipeline` does.
+
+It prints nothing.
 """
 
 import os
@@ -31,16 +32,17 @@ class Pipeline:
     def __init__(
         self, ticket_id: str, run_id: str, base: "Folder | None" = None, now: int | None = None
     ) -> None:
-        cwd, named = os.getcwd(), None
+        cwd = os.getcwd()
+        named = None
         if isinstance(base, str | os.PathLike):
             named = find_folder(base)
         elif base is not None:
             cwd = find_folder(base)
-        found = store.find_base(named, cwd, os.environ)
 
-        self._now = fix_clock(now)
+        folder = store.find_base(named, cwd, os.environ)
         phases = store.read_setting(cwd, os.environ, PIPELINE_PHASES)
-        self._run = records.open_run(found, ticket_id, run_id, self._now(), phases)
+        self._now = fix_clock(now)
+        self._run = records.open_run(folder, ticket_id, run_id, self._now(), phases)
 
     def write(
         self,
@@ -52,11 +54,11 @@ class Pipeline:
         timestamp: str = "",
         attempt: int | None = None,
     ) -> records.WrittenRecord:
-        """Writes a record: its path below the base, its value, warnings. attempt None: the next
-        free one. commits: repository -> the id of a commit, or a git.Commit.
+        """Write a record, and return its path below the base, its value and warnings.
 
-        Raises CheckpointError, nothing written, for contents that are not a record, and for an
-        existing attempt.
+        attempt: None for the next free one. commits: repository -> the id of a commit, or a
+        git.Commit. Raises CheckpointError for contents that are not a record, and for an existing
+        attempt; nothing is written then.
         """
         ids = {}
         for repository, commit in (commits or {}).items():
@@ -67,41 +69,45 @@ class Pipeline:
     def read(
         self, phase: str, *, attempt: int | None = None, fallback: bool = False
     ) -> dict[str, Any]:
-        """The newest record of a phase, or one attempt. Raises CheckpointError if there is none, or
-        it is broken.
+        """Return the newest record of a phase, or one attempt.
 
-        fallback: takes the newest good one instead of a broken one.
+        fallback: take the newest good one instead of a broken one. Raises CheckpointError if there
+        is no record, or it is broken.
         """
         found = records.read_newest(
             self._run, phase, self._now(), attempt=attempt, fallback=fallback
-        ).record
-        if not found.is_valid:
-            raise CheckpointError(
-                f"{found.path}: {'; '.join(found.messages('error'))}", "restore it, or use fallback"
-            )
+        )
+        record = found.record
+        if not record.is_valid:
+            message = f"{record.path}: {'; '.join(record.messages('error'))}"
+            raise CheckpointError(message, "restore it, or use fallback")
 
-        assert found.value is not None
-        return found.value
+        assert record.value is not None
+        return record.value
 
     def validate(self, phase: str, *, attempt: int | None = None) -> Findings:
-        """What is wrong with the newest record of a phase, or with one attempt; [] if nothing
-        is.
+        """Return what is wrong with the newest record of a phase, or with one attempt.
+
+        [] if it is valid.
         """
         return records.read_newest(self._run, phase, self._now(), attempt=attempt).record.findings
 
     def list(self, skipped: list[Skipped] | None = None) -> Iterator[dict[str, Any]]:
-        """The run's good records by ordinal and attempt, one at a time. skipped: takes (path,
-        reason) of the others.
+        """Yield the run's good records by ordinal and attempt, one at a time.
+
+        skipped: gets (path, reason) of the others.
         """
-        run, passed = self._run, [] if skipped is None else skipped
-        for record in records.read_records(
-            run.base, run.ticket_id, run.run_id, self._now(), passed
-        ):
+        if skipped is None:
+            skipped = []
+        run = self._run
+        found = records.read_records(run.base, run.ticket_id, run.run_id, self._now(), skipped)
+        for record in found:
             yield record.value or {}
 
     def resume(self, phase: str = "", *, fallback: bool = False) -> records.Resumption:
-        """Return whether the run can continue at a phase ("": is over): is_possible, run_from, the
-        states before it.
+        """Return whether the run can continue at a phase: is_possible, run_from, phases before it.
+
+        phase: "" asks whether the run is over.
         """
         wanted = phase and records.check_phase(phase)
         return records.plan_resume(self._run, wanted, self._now(), fallback=fallback)

@@ -1,11 +1,12 @@
-"""What the doctor checks of a project's pipeline records: valid, in their places, and as they were
-committed.
+"""The doctor's checks of a project's pipeline records.
+
+They are valid, in their places, and as they were committed.
 """
 
 from collections.abc import Iterator
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import Output, Word, advise, chain
+from checkpoint_git.core.hint import Hint, Output, Word, advise, chain
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import Context, check
@@ -28,8 +29,9 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
     for base in find_bases(context.place, context.env):
         files = ((relative_path(path, top), read_content(path, base)) for path in find_files(base))
         for document in iterate_checked(files, context.now):
-            for error in [each for each in document.findings if each.level == "error"][:1]:
-                message = f"this pipeline record is ignored: {error.message}"
+            errors = [finding for finding in document.findings if finding.level == "error"]
+            if errors:
+                message = f"this pipeline record is ignored: {errors[0].message}"
                 hint = advise("run the phase again, or take what git has", *RESTORE, document.path)
                 yield Finding("pipeline/broken", "error", message, document.path, hint=hint)
 
@@ -46,16 +48,21 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
     from checkpoint_git.protocols.pipeline import layout
     from checkpoint_git.protocols.registry import append_only_patterns
 
-    top, pattern = context.place.work_tree, append_only_patterns()[0]
+    top = context.place.work_tree
+    pattern = append_only_patterns()[0]
     losses = [loss for loss in read_losses(top, pattern) if layout.find_skill(loss.path)]
-    yield from (describe_loss("pipeline/changed", loss.path, loss.how) for loss in losses)
+    for loss in losses:
+        yield describe_loss("pipeline/changed", loss.path, loss.how)
+
     for loss in read_new_losses(top, "HEAD", ["--remotes"], pattern):
         if layout.find_skill(loss.path) and loss not in losses:
-            before = Word(
-                ("--source=", Output(("git", "rev-list", "-1", "HEAD", "--", loss.path)), "^")
-            )
-            restore = ("git", "restore", before, "--staged", "--worktree", "--", loss.path)
-            hint = chain("", (restore, ("git", "commit", "--", loss.path)))
-            yield describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")._replace(
-                hint=hint
-            )
+            finding = describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")
+            yield finding._replace(hint=_restore_committed(loss.path))
+
+
+def _restore_committed(path: str) -> Hint:
+    """Return how to restore a file from before the last commit that changed it."""
+    last_change = Output(("git", "rev-list", "-1", "HEAD", "--", path))
+    before = Word(("--source=", last_change, "^"))
+    restore = ("git", "restore", before, "--staged", "--worktree", "--", path)
+    return chain("", (restore, ("git", "commit", "--", path)))

@@ -1,6 +1,4 @@
-"""How pipeline records are named and where they lie below their base. Names only: it touches no
-file.
-"""
+"""Names of pipeline records, and their places below their base. It touches no file."""
 
 import re
 from collections.abc import Collection
@@ -22,6 +20,7 @@ READ_PHASES = tuple(dict.fromkeys((*list(PHASES)[:3], "pr_release_ready", "ready
 _PAIRS = frozenset((*PHASES.items(), *_READ_TOO))
 
 MAX_TICKET = 64  # characters
+_MAX_FOLDER_NAME = 200  # bytes
 MAX_ATTEMPT = 999_999
 _NAMESPACE = "e176b05f-f761-5a9d-9a51-ac6d5a3566ee"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -49,20 +48,21 @@ def parse_path(path: str) -> RecordName | None:
     match = re.fullmatch(_FILE_NAME, name)
     if match is None or (match[2], int(match[1])) not in _PAIRS:
         return None
-    ticket_id, run_id = (["", ""] + [folder.rpartition("/")[2] for folder in folders])[-2:]
+    # the folders that the path does not name are ""
+    folder_names = [folder.rpartition("/")[2] for folder in folders]
+    ticket_id, run_id = ["", "", *folder_names][-2:]
     return RecordName(ticket_id, run_id, int(match[1]), match[2], int(match[3]))
 
 
 def find_skill(file_name: str) -> str:
-    """The last three parts of a record's path, "" if it is none: another name, or not in a run's
-    folder.
+    """Return the last three parts of a record's path.
+
+    "" if it is not a record's: it has another name, or is not in a run's folder.
     """
     name = parse_path(file_name)
-    return (
-        "/".join(file_name.rsplit("/", 3)[-3:])
-        if name is not None and is_run_folder(name.run_id)
-        else ""
-    )
+    if name is None or not is_run_folder(name.run_id):
+        return ""
+    return "/".join(file_name.rsplit("/", 3)[-3:])
 
 
 def looks_like_record(name: str) -> bool:
@@ -74,29 +74,37 @@ def is_run_folder(name: str) -> bool:
 
 
 def earlier_phases(phase: str, known: Collection[str]) -> list[str]:
-    """The phases that must be over before this one ("": before the end), in order. known: those of
-    the pipeline.
+    """Return the phases that must be over before this one, in order.
+
+    phase: "" for the end. known: the phases of the pipeline.
     """
-    # not every pipeline knows pr_release_ready
-    end = READ_PHASES.index(phase) if phase else None
-    return [name for name in READ_PHASES[:end] if name in PHASES or name in known]
+    earlier = []
+    for name in READ_PHASES:
+        if name == phase:
+            break
+        # not every pipeline knows pr_release_ready
+        if name in PHASES or name in known:
+            earlier.append(name)
+
+    return earlier
 
 
 def number_phases(text: str) -> dict[str, int]:
-    """The phases of a pipeline and their ordinals: "" for the usual ones, else their names in
-    order.
+    """Return the phases of a pipeline and their ordinals. Raises CheckpointError.
+
+    text: their names in order, "" for the usual ones.
     """
-    numbered = {name: at for at, name in enumerate(text.replace(",", " ").split(), 1)}
+    numbered = {name: number for number, name in enumerate(text.replace(",", " ").split(), 1)}
     if not numbered.items() <= _PAIRS:
-        raise CheckpointError(
-            "checkpoint.pipelinePhases does not list phases in their order", ", ".join(READ_PHASES)
-        )
+        message = "checkpoint.pipelinePhases does not list phases in their order"
+        raise CheckpointError(message, ", ".join(READ_PHASES))
     return numbered or PHASES
 
 
 def normalize_run_id(run_id: str) -> str:
-    """The canonical UUID of a run: what uuid.UUID accepts is kept, any other text becomes its
-    name-based UUID.
+    """Return the canonical UUID of a run.
+
+    What uuid.UUID accepts is kept; any other text becomes its name-based UUID.
     """
     # not at the top: validate and hooks ask this module about every path, and never need it
     import uuid
@@ -119,18 +127,21 @@ def find_ticket_trouble(ticket_id: str) -> str:
         return "it contains control or invisible characters"
     if ticket_id != ticket_id.strip():
         return "it begins or ends with a space"
-    return "it is too long for a folder's name" if len(ticket_id.encode()) > 200 else ""
+    if len(ticket_id.encode()) > _MAX_FOLDER_NAME:
+        return "it is too long for a folder's name"
+    return ""
 
 
 def find_run_trouble(run_id: str) -> str:
-    """Why a text cannot name a run, "" if it can. Any text that is not a UUID is only ever
-    hashed.
+    """Return why a text cannot name a run, "" if it can.
+
+    Any text that is not a UUID is only ever hashed.
     """
     if not run_id.strip():
         return "it is empty"
-    return (
-        "it is not Unicode text" if any("\ud800" <= letter <= "\udfff" for letter in run_id) else ""
-    )
+    if any("\ud800" <= letter <= "\udfff" for letter in run_id):
+        return "it is not Unicode text"
+    return ""
 
 
 def find_base_trouble(base: str) -> str:
@@ -138,4 +149,6 @@ def find_base_trouble(base: str) -> str:
         return "it contains a NUL"
     if not base.startswith("/"):
         return "it is not absolute"
-    return "it contains .." if ".." in base.split("/") else ""
+    if ".." in base.split("/"):
+        return "it contains .."
+    return ""

@@ -1,5 +1,6 @@
-"""The records of runs: write, read, list, and whether a run can go on. It returns facts; callers
-word them.
+"""Write, read and list the records of runs, and find whether a run can continue.
+
+It returns facts; callers word them.
 """
 
 import json
@@ -41,37 +42,44 @@ def check_ticket(base: str, ticket_id: str) -> None:
     store.check_base(base)
     trouble = layout.find_ticket_trouble(ticket_id)
     if trouble:
-        raise CheckpointError(
-            f"invalid ticket id {quote(ticket_id)}: {trouble}", "for example PROJ-42"
-        )
+        message = f"invalid ticket id {quote(ticket_id)}: {trouble}"
+        raise CheckpointError(message, "for example PROJ-42")
 
 
 def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str = "") -> Run:
-    """run_id: "latest" for the one with the newest record. phases: as the setting has them."""
+    """Return a run that may have no records yet. Raises CheckpointError.
+
+    run_id: "latest" for the one with the newest record. phases: as the setting has them.
+    """
     check_ticket(base, ticket_id)
     if run_id == "latest":
         found = read_records(base, ticket_id, "", now, [])
-        newest = max(found, key=lambda record: _written_at(base, record), default=None)
+        newest = max(found, key=lambda record: _find_age(base, record), default=None)
         if newest is None:
-            raise CheckpointError(
-                f"{ticket_id} has no records below {base}", "name the run that begins: --run-id ID"
-            )
+            message = f"{ticket_id} has no records below {base}"
+            raise CheckpointError(message, "name the run that begins: --run-id ID")
         run_id = newest.name.run_id
 
     trouble = layout.find_run_trouble(run_id)
     if trouble:
-        raise CheckpointError(
-            f"invalid run id {quote(run_id)}: {trouble}", "give a UUID or a short name"
-        )
+        message = f"invalid run id {quote(run_id)}: {trouble}"
+        raise CheckpointError(message, "give a UUID or a short name")
 
     return Run(base, ticket_id, layout.normalize_run_id(run_id), layout.number_phases(phases))
 
 
-def _written_at(base: str, record: CheckedRecord) -> tuple[tuple[int, str], int]:
-    # the file's time, which a clone changes, decides only between records of one second
+def _find_age(base: str, record: CheckedRecord) -> tuple[tuple[int, str], int]:
+    """Return what orders valid records by age: (the timestamp, the file's time in nanoseconds).
+
+    The file's time, which a clone changes, decides only between records of one second.
+    """
     path = os.path.join(base, record.path)
     written = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
-    return rules.read_timestamp((record.value or {})["timestamp_utc"]) or (0, ""), written
+    return _read_stamp(record), written
+
+
+def _read_stamp(record: CheckedRecord) -> tuple[int, str]:
+    return rules.read_timestamp((record.value or {})["timestamp_utc"]) or (0, "")
 
 
 def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
@@ -81,9 +89,8 @@ def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     hint: AnyHint = f"for example {next(iter(known))}"
     if phase in layout.READ_PHASES:
         why = "is read, but not written"
-        hint = advise(
-            "to write it", "git", "config", PIPELINE_PHASES, ", ".join(layout.READ_PHASES)
-        )
+        setting = ("git", "config", PIPELINE_PHASES, ", ".join(layout.READ_PHASES))
+        hint = advise("to write it", *setting)
     raise CheckpointError(f"{quote(phase)} {why}; valid phases: {', '.join(known)}", hint)
 
 
@@ -102,15 +109,18 @@ class WrittenRecord(NamedTuple):
 
 
 def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) -> WrittenRecord:
-    """Attempt None takes the next free number, whoever else is writing. Raises CheckpointError,
-    nothing written.
+    """Write a record. Raises CheckpointError, and then nothing is written.
+
+    attempt: None takes the next free number, whoever else is writing.
     """
     check_phase(draft.phase, run.phases)
     value = make_value(run, draft, attempt or 1, now)
     warnings = _check(run, value, now)
     later = layout.READ_PHASES[layout.READ_PHASES.index(draft.phase) + 1 :]
-    over = [name for name in dict.fromkeys(each.phase for each in run.names()) if name in later]
-    warnings += [f"{name} was recorded before this: run it again" for name in over]
+    for phase in dict.fromkeys(name.phase for name in run.names()):
+        if phase in later:
+            warnings.append(f"{phase} was recorded before this: run it again")
+
     store.prepare_folder(run.base, run.ticket_id, run.run_id)
     while attempt is None:
         value["attempt_number"] = next_attempt(run, draft.phase)
@@ -120,10 +130,10 @@ def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) ->
     taken = run.attempts(draft.phase)
     if attempt in taken or not _create(run, value):
         following = max([attempt, *run.attempts(draft.phase)]) + 1
-        message = f"the checkpoint {_path(run, value)} already exists, and checkpoints are never overwritten"
-        raise CheckpointError(
-            message, f"increment the attempt number: --attempt {following}, or --attempt auto"
-        )
+        message = f"the checkpoint {_path(run, value)} already exists"
+        message += ", and checkpoints are never overwritten"
+        hint = f"increment the attempt number: --attempt {following}, or --attempt auto"
+        raise CheckpointError(message, hint)
 
     newest = max(taken, default=0)
     if attempt < newest:
@@ -132,14 +142,14 @@ def write_record(run: Run, draft: RecordDraft, attempt: int | None, now: int) ->
 
 
 def make_value(run: Run, draft: RecordDraft, attempt: int, now: int) -> dict[str, Any]:
-    """The record's value, instants in UTC, the payload's phase filled in; it may still break the
-    rules.
+    """Return the value of a record, which may still break the rules.
+
+    Its instants are in UTC, and the payload's phase is filled in.
     """
     payload = {"phase": draft.phase, **draft.payload}
-    if isinstance(payload.get("label_applied_at"), str):
-        payload["label_applied_at"] = (
-            rules.to_utc(payload["label_applied_at"]) or payload["label_applied_at"]
-        )
+    applied_at = payload.get("label_applied_at")
+    if isinstance(applied_at, str):
+        payload["label_applied_at"] = rules.to_utc(applied_at) or applied_at
 
     timestamp = draft.timestamp or write_instant(now)
     return {
@@ -173,10 +183,14 @@ def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
 
 
 def _path(run: Run, value: dict[str, Any]) -> str:
-    ordinal = run.phases[value["phase"]]
-    return RecordName(
-        value["ticket_id"], value["run_id"], ordinal, value["phase"], value["attempt_number"]
-    ).path
+    name = RecordName(
+        value["ticket_id"],
+        value["run_id"],
+        run.phases[value["phase"]],
+        value["phase"],
+        value["attempt_number"],
+    )
+    return name.path
 
 
 def _create(run: Run, value: dict[str, Any]) -> bool:
@@ -184,15 +198,11 @@ def _create(run: Run, value: dict[str, Any]) -> bool:
 
     data = write_block(value).encode()
     if len(data) > MAX_BYTES:
-        raise CheckpointError(
-            f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit",
-            "list less",
-        )
-
+        message = f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit"
+        raise CheckpointError(message, "list less")
     if data.count(b"\n") > MAX_VALUES // 2:
-        raise CheckpointError(
-            f"the checkpoint would have more than {MAX_VALUES // 2} lines", "list less"
-        )
+        message = f"the checkpoint would have more than {MAX_VALUES // 2} lines"
+        raise CheckpointError(message, "list less")
 
     return atomic.create_file(os.path.join(run.base, _path(run, value)), data, layout.FILE_MODE)
 
@@ -201,9 +211,8 @@ def next_attempt(run: Run, phase: str) -> int:
     # By the names of the files. Raises CheckpointError at the last
     following = max(run.attempts(phase), default=0) + 1
     if following > layout.MAX_ATTEMPT:
-        raise CheckpointError(
-            f"{phase} has been attempted {layout.MAX_ATTEMPT} times", "start a new run"
-        )
+        message = f"{phase} has been attempted {layout.MAX_ATTEMPT} times"
+        raise CheckpointError(message, "start a new run")
     return following
 
 
@@ -213,63 +222,77 @@ class Found(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        return [
-            f"{skipped.path} is newer, and broken: {skipped.reason}" for skipped in self.skipped
-        ]
+        return [f"{path} is newer, and broken: {reason}" for path, reason in self.skipped]
 
 
 def read_newest(
     run: Run, phase: str, now: int, *, attempt: int | None = None, fallback: bool = False
 ) -> Found:
-    """The highest attempt, or the named one, be it broken. fallback: the newest good one. Raises
-    CheckpointError.
+    """Return the highest attempt or the named one, also if it is broken. Raises CheckpointError.
+
+    fallback: instead of a broken one return the newest good one, if there is one.
     """
     names = [name for name in run.names(phase) if attempt in (None, name.attempt)]
     if not names:
         raise _missing(run, phase, attempt)
     names.sort(key=lambda name: (name.attempt, name.ordinal), reverse=True)
-    broken: list[CheckedRecord] = []
-    for name in names if fallback else names[:1]:
-        record = check_record(
-            name.path, read_content(os.path.join(run.base, name.path), run.base, MAX_BYTES), now=now
-        )
-        if record.is_valid:
-            return Found(record, [Skipped(each.path, each.messages("error")[0]) for each in broken])
-        broken.append(record)
 
-    return Found(broken[0], [])
+    newest = _read_record(run.base, names[0], now)
+    if newest.is_valid or not fallback:
+        return Found(newest, [])
+
+    skipped = [_skip(newest)]
+    for name in names[1:]:
+        record = _read_record(run.base, name, now)
+        if record.is_valid:
+            return Found(record, skipped)
+        skipped.append(_skip(record))
+
+    return Found(newest, [])
+
+
+def _read_record(base: str, name: RecordName, now: int, *, brief: bool = False) -> CheckedRecord:
+    content = read_content(os.path.join(base, name.path), base, MAX_BYTES)
+    return check_record(name.path, content, now=now, brief=brief)
+
+
+def _skip(record: CheckedRecord) -> Skipped:
+    return Skipped(record.path, record.messages("error")[0])
 
 
 def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
+    place = f"in run {run.run_id} of {run.ticket_id}"
     attempts = run.attempts(phase)
     if attempts:
-        message = f"no attempt {attempt} at {phase} in run {run.run_id} of {run.ticket_id}"
-        return CheckpointError(
-            message, f"there are attempts {', '.join(map(str, attempts[-_MOST_NAMED:]))}"
-        )
-    there = ", ".join(dict.fromkeys(name.phase for name in run.names()))
-    hint = f"this run has: {there}" if there else f"this run has no records below {run.base}"
-    return CheckpointError(f"no checkpoint of {phase} in run {run.run_id} of {run.ticket_id}", hint)
+        known = ", ".join(str(number) for number in attempts[-_MOST_NAMED:])
+        message = f"no attempt {attempt} at {phase} {place}"
+        return CheckpointError(message, f"there are attempts {known}")
+
+    phases = ", ".join(dict.fromkeys(name.phase for name in run.names()))
+    hint = f"this run has no records below {run.base}"
+    if phases:
+        hint = f"this run has: {phases}"
+    return CheckpointError(f"no checkpoint of {phase} {place}", hint)
 
 
 def read_records(
     base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]
 ) -> Iterator[CheckedRecord]:
-    """The valid records by run ("" for all), ordinal and attempt, one at a time; the others are
-    added to skipped.
+    """Yield the valid records by run, ordinal and attempt, one at a time.
+
+    run_id: "" for all runs. skipped: gets the other records.
     """
-    for run in [run_id] if run_id else store.list_runs(base, ticket_id, skipped):
+    runs = [run_id]
+    if not run_id:
+        runs = store.list_runs(base, ticket_id, skipped)
+
+    for run in runs:
         for name in store.list_names(base, ticket_id, run, skipped):
-            record = check_record(
-                name.path,
-                read_content(os.path.join(base, name.path), base, MAX_BYTES),
-                now=now,
-                brief=True,
-            )
+            record = _read_record(base, name, now, brief=True)
             if record.is_valid:
                 yield record
             else:
-                skipped.append(Skipped(record.path, record.messages("error")[0]))
+                skipped.append(_skip(record))
 
 
 class PhaseState(NamedTuple):
@@ -279,12 +302,18 @@ class PhaseState(NamedTuple):
 
     @property
     def state(self) -> Literal["valid", "missing", "invalid"]:
-        return "missing" if self.record is None else "invalid" if self.errors else "valid"
+        if self.record is None:
+            return "missing"
+        if self.errors:
+            return "invalid"
+        return "valid"
 
 
 class Resumption(NamedTuple):
-    """phases: the earlier ones in order. warnings: no reasons to stop; first records passed over
-    for older ones.
+    """Whether a run can continue at a phase.
+
+    phases: the earlier ones in order. warnings: no reasons to stop; records that were passed over
+    for older ones come first.
     """
 
     phase: str
@@ -293,7 +322,7 @@ class Resumption(NamedTuple):
 
     @property
     def run_from(self) -> str:
-        return next((each.phase for each in self.phases if each.errors), self.phase)
+        return next((status.phase for status in self.phases if status.errors), self.phase)
 
     @property
     def is_possible(self) -> bool:
@@ -301,7 +330,8 @@ class Resumption(NamedTuple):
 
     @property
     def records(self) -> list[CheckedRecord]:
-        return [each.record for each in self.phases if each.record is not None and not each.errors]
+        valid = [status for status in self.phases if not status.errors]
+        return [status.record for status in valid if status.record is not None]
 
 
 def plan_resume(
@@ -312,30 +342,33 @@ def plan_resume(
     fallback: bool = False,
     compare: Callable[[CheckedRecord], CheckedRecord] = lambda record: record,
 ) -> Resumption:
-    """phase: "" for how far the run is. compare: adds what is known besides, such as whether its
-    commits are here.
+    """Return whether a run can continue at a phase, or how far it is.
+
+    phase: "" for the end of the run. compare: adds findings to a record, such as that its commits
+    are not here.
     """
     present = {name.phase for name in run.names()}
-    phases, passed, odd = [], list[str](), list[str]()
-    before: CheckedRecord | None = None
+    phases: list[PhaseState] = []
+    passed_over: list[str] = []
+    warnings: list[str] = []
+    last_valid: CheckedRecord | None = None
     for earlier in layout.earlier_phases(phase, {*present, *run.phases}):
         if earlier not in present:
             phases.append(PhaseState(earlier, None, ["it has no checkpoint"]))
             continue
+
         found = read_newest(run, earlier, now, fallback=fallback)
         record = compare(found.record)
-        passed += found.warnings
-        odd += [f"{earlier}: {message}" for message in record.messages("warning")]
-        if (
-            before
-            and record.is_valid
-            and _written_at(run.base, record)[0] < _written_at(run.base, before)[0]
-        ):
-            odd.append(
-                f"{earlier}: its record is older than that of {before.name.phase}: run it again"
-            )
-        elif record.is_valid:
-            before = record
         phases.append(PhaseState(earlier, record, record.messages("error")))
+        passed_over += found.warnings
+        warnings += [f"{earlier}: {message}" for message in record.messages("warning")]
+        if not record.is_valid:
+            continue
 
-    return Resumption(phase, phases, [*passed, *odd])
+        if last_valid is not None and _read_stamp(record) < _read_stamp(last_valid):
+            older = f"its record is older than that of {last_valid.name.phase}"
+            warnings.append(f"{earlier}: {older}: run it again")
+        else:
+            last_valid = record
+
+    return Resumption(phase, phases, [*passed_over, *warnings])

@@ -1,4 +1,4 @@
-"""What a pipeline record must mean beyond its shape, and what a break of that is called."""
+"""Check what a pipeline record means, beyond its shape, and name what is wrong with both."""
 
 import json
 from collections.abc import Iterator
@@ -21,27 +21,32 @@ COMMIT_FIELDS = ("commit_sha", "last_clean_sha", "head_sha", "last_review_sha")
 CLOCK_TOLERANCE = 60  # seconds
 MISPLACED = "pipeline/misplaced"
 _LARGEST = 10**15  # of whole numbers
+_FIRST_SECOND = -62_135_596_800  # of the year 1
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
 @cache
 def schema_for(phase: str) -> Schema:
-    """The schema with the payload of one phase in it, so that a break is reported of that phase; ""
-    for any payload.
+    """Return the schema with the payload of one phase, so that findings are about that phase.
+
+    phase: "" for any payload.
     """
     document: dict[str, Any] = load_document(__file__, "schema.json")
-    payload = {"$ref": f"#/$defs/{phase}"} if phase in layout.READ_PHASES else {"type": "object"}
-    return load_schema(
-        json.dumps({**document, "properties": {**document["properties"], "phase_payload": payload}})
-    )
+    payload = {"type": "object"}
+    if phase in layout.READ_PHASES:
+        payload = {"$ref": f"#/$defs/{phase}"}
+    properties = {**document["properties"], "phase_payload": payload}
+    return load_schema(json.dumps({**document, "properties": properties}))
 
 
 def describe(mismatch: Mismatch) -> Finding:
-    name, hint = quote_where(mismatch.where), ""
+    name = quote_where(mismatch.where)
+    hint = ""
     message = explain_mismatch(mismatch)
     code = _CODES.get(mismatch.keyword, "pipeline/shape")
     if mismatch.keyword == "additionalProperties":
-        message = message.replace("Additional properties are not allowed", "not part of the format")
+        usual = "Additional properties are not allowed"
+        message = message.replace(usual, "not part of the format")
     elif mismatch.keyword == "type" and mismatch.expected == "string":
         hint = "write it in quotes"
     elif mismatch.keyword == "pattern":
@@ -77,81 +82,78 @@ _PATTERNS = {
 # Values may break the schema: every check looks before it reads, and leaves to the schema what the
 # schema says.
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-    """skill: the last three parts of the record's path, unknown folders left empty. now: seconds
+    """Return what is wrong with a record's value, as far as the schema does not say so.
+
+    skill: the last three parts of the record's path, unknown folders left empty. now: seconds
     since 1970.
     """
     payload = value.get("phase_payload")
-    payload = payload if isinstance(payload, dict) else {}
+    if not isinstance(payload, dict):
+        payload = {}
     found = [
         *_check_identity(value),
         *_check_times(value, payload, now),
-        *_check_paths(value, payload),
+        *_check_paths("/artifact_paths", value.get("artifact_paths")),
+        *_check_paths("/phase_payload/files_changed", payload.get("files_changed")),
+        *_check_repositories(value),
+        *_check_payload(value, payload),
     ]
-    found += [*_check_repositories(value), *_check_payload(value, payload)]
     name = layout.parse_path(skill)
-    return [*found, *_check_name(value, name)] if name else found
+    if name is not None:
+        found += _check_name(value, name)
+    return found
 
 
 def _check_identity(value: dict[str, Any]) -> Iterator[Finding]:
-    version, ticket = value.get("schema_version"), value.get("ticket_id")
+    version = value.get("schema_version")
     if isinstance(version, str) and version and version != SCHEMA_VERSION:
         message = f"schema_version is {quote(version)}; this tool knows {SCHEMA_VERSION}"
-        yield make_warning(
-            "pipeline/schema-version",
-            message,
-            "/schema_version",
-            "a newer checkpoint-git may know it",
-        )
+        hint = "a newer checkpoint-git may know it"
+        yield make_warning("pipeline/schema-version", message, "/schema_version", hint)
 
-    trouble = layout.find_ticket_trouble(ticket) if isinstance(ticket, str) and ticket else ""
-    if trouble:
-        yield make_error(
-            "pipeline/ticket-id", f"ticket_id is {quote(ticket)}: {trouble}", "/ticket_id"
-        )
+    ticket = value.get("ticket_id")
+    if isinstance(ticket, str) and ticket:
+        trouble = layout.find_ticket_trouble(ticket)
+        if trouble:
+            message = f"ticket_id is {quote(ticket)}: {trouble}"
+            yield make_error("pipeline/ticket-id", message, "/ticket_id")
 
 
 def _check_times(value: dict[str, Any], payload: dict[str, Any], now: int) -> Iterator[Finding]:
-    label = payload.get("label_applied_at")
-    for where, text in (
-        ("/timestamp_utc", value.get("timestamp_utc")),
-        ("/phase_payload/label_applied_at", label),
-    ):
+    times = {
+        "/timestamp_utc": value.get("timestamp_utc"),
+        "/phase_payload/label_applied_at": payload.get("label_applied_at"),
+    }
+    for where, text in times.items():
         if not isinstance(text, str):
             continue
         instant = read_timestamp(text)
         if instant is None:
             message = f"{where[1:]} is {quote(text)}: invalid timestamp, or one without an offset"
-            yield make_error(
-                "pipeline/timestamp",
-                message,
-                where,
-                "write it with its offset: 2026-03-31T14:00:00Z",
-            )
+            hint = "write it with its offset: 2026-03-31T14:00:00Z"
+            yield make_error("pipeline/timestamp", message, where, hint)
         elif instant[0] > now + CLOCK_TOLERANCE:
             message = f"{where[1:]} is {quote(text)}, which is in the future"
-            yield make_warning(
-                "pipeline/future", message, where, "look at the clock of the machine that wrote it"
-            )
+            hint = "look at the clock of the machine that wrote it"
+            yield make_warning("pipeline/future", message, where, hint)
 
 
-def _check_paths(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Finding]:
-    changed = payload.get("files_changed")
-    for member, paths in (
-        ("/artifact_paths", value.get("artifact_paths")),
-        ("/phase_payload/files_changed", changed),
-    ):
-        for at, path in enumerate(paths if isinstance(paths, list) else ()):
-            if not isinstance(path, str) or not path:
-                continue
-            where, trouble = f"{member}/{at}", find_path_trouble(path)
-            if trouble:
-                hint = "write it relative to the repository's root, with / between its parts"
-                yield make_error(
-                    "pipeline/path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint
-                )
-            elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
-                message = f"{where[1:]} is {quote(path)}, which can be written shorter"
-                yield make_warning("pipeline/path-not-normal", message, where)
+def _check_paths(member: str, paths: Any) -> Iterator[Finding]:
+    """Yield what is wrong with the paths in a member of a record, if it is a list."""
+    if not isinstance(paths, list):
+        return
+    for index, path in enumerate(paths):
+        if not isinstance(path, str) or not path:
+            continue
+        where = f"{member}/{index}"
+        trouble = find_path_trouble(path)
+        if trouble:
+            message = f"{where[1:]} is {quote(path)}: {trouble}"
+            hint = "write it relative to the repository's root, with / between its parts"
+            yield make_error("pipeline/path", message, where, hint)
+        elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
+            message = f"{where[1:]} is {quote(path)}, which can be written shorter"
+            yield make_warning("pipeline/path-not-normal", message, where)
 
 
 def find_path_trouble(path: str) -> str:
@@ -165,80 +167,89 @@ def find_path_trouble(path: str) -> str:
         return "it contains .."
     if not path.strip() or not path.strip("./"):
         return "it names no file"
-    return (
-        ""
-        if escape_controls(path, keep="\u200b\u200e\u200f") == path
-        else "it contains control characters"
-    )
+    if escape_controls(path, keep="\u200b\u200e\u200f") != path:
+        return "it contains control characters"
+    return ""
 
 
 def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
     commits = value.get("repo_commit_map")
-    for name in commits if isinstance(commits, dict) else ():
+    if not isinstance(commits, dict):
+        return
+    for name in commits:
         if not name.strip() or len(key_text(name)) > MAX_KEY or not name.isprintable():
             message = f"{quote(name)} cannot be the name of a repository"
-            yield make_error(
-                "pipeline/repository-name", message, join_pointer("/repo_commit_map", name)
-            )
+            where = join_pointer("/repo_commit_map", name)
+            yield make_error("pipeline/repository-name", message, where)
 
 
 def find_payload_phase(value: dict[str, Any]) -> str:
-    phase, payload = value.get("phase"), value.get("phase_payload")
-    claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
-    return (
-        phase if isinstance(phase, str) and phase in layout.READ_PHASES and claimed == phase else ""
-    )
+    """Return the phase whose payload a record has, "" if that is unknown or contradictory."""
+    phase = value.get("phase")
+    if not isinstance(phase, str) or phase not in layout.READ_PHASES:
+        return ""
+    payload = value.get("phase_payload")
+    if isinstance(payload, dict) and payload.get("phase", phase) != phase:
+        return ""
+    return phase
 
 
 def _check_payload(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Finding]:
     phase = value.get("phase")
     claimed = payload.get("phase", phase)
     if isinstance(phase, str) and claimed != phase:
-        message = (
-            f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
-        )
+        payload_phase = f"phase_payload/phase is {quote(claimed)}"
+        message = f"{payload_phase}, but the record's phase is {quote(phase)}"
         hint = "both name the same phase; a payload that is being written may leave it out"
         yield make_error("pipeline/payload-phase", message, "/phase_payload/phase", hint)
 
     numbers = {"/attempt_number": value.get("attempt_number")}
-    for where, number in {
-        **numbers,
-        **{f"/phase_payload/{key}": member for key, member in payload.items()},
-    }.items():
+    for key, member in payload.items():
+        numbers[f"/phase_payload/{key}"] = member
+
+    for where, number in numbers.items():
         # JSON Schema takes YAML's 1.0 for a whole number; readers of records do not
         if isinstance(number, float) and number.is_integer():
-            yield make_error(
-                "pipeline/wrong-type", f"{where[1:]} is {number} and must be a whole number", where
-            )
+            message = f"{where[1:]} is {number} and must be a whole number"
+            yield make_error("pipeline/wrong-type", message, where)
         elif isinstance(number, int) and number > _LARGEST:
             yield make_error("pipeline/too-long", f"{where[1:]} is larger than {_LARGEST}", where)
 
 
 def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Finding]:
-    fields = (("ticket_id", name.ticket_id), ("run_id", name.run_id), ("phase", name.phase))
-    for field, wanted in (*fields, ("attempt_number", name.attempt)):
-        if wanted and field in value and value[field] != wanted:
-            message = f"{field} is {quote(value[field])}, but the file's path has {quote(wanted)}"
-            yield make_error(
-                MISPLACED,
-                message,
-                f"/{field}",
-                "restore the file: records are never renamed or edited",
-            )
+    wanted = {
+        "ticket_id": name.ticket_id,
+        "run_id": name.run_id,
+        "phase": name.phase,
+        "attempt_number": name.attempt,
+    }
+    for field, named in wanted.items():
+        if named and field in value and value[field] != named:
+            message = f"{field} is {quote(value[field])}, but the file's path has {quote(named)}"
+            hint = "restore the file: records are never renamed or edited"
+            yield make_error(MISPLACED, message, f"/{field}", hint)
 
 
 def read_timestamp(text: str) -> tuple[int, str] | None:
-    """An instant with an offset as (seconds since 1970, decimals), None for another text; T may be
-    a blank.
+    """Return an instant with an offset as (seconds since 1970, decimals), None for another text.
+
+    A blank may take the place of the T.
     """
-    return read_instant(f"{text[:10]}T{text[11:]}" if text[10:11] == " " else text)
+    if text[10:11] == " ":
+        text = f"{text[:10]}T{text[11:]}"
+    return read_instant(text)
 
 
 def to_utc(text: str) -> str | None:
-    """RFC 3339; None for another text and outside the years 1 to 9999."""
+    """Return an instant in UTC, as RFC 3339 writes it.
+
+    None for another text, and outside the years 1 to 9999.
+    """
     instant = read_timestamp(text)
-    if instant is None or not -62_135_596_800 <= instant[0] <= _LAST_SECOND:
+    if instant is None or not _FIRST_SECOND <= instant[0] <= _LAST_SECOND:
         return None
     seconds, decimals = instant
     written = write_instant(seconds)
-    return f"{written[:-1]}.{decimals}Z" if decimals else written
+    if decimals:
+        written = f"{written[:-1]}.{decimals}Z"
+    return written

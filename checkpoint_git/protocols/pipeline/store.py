@@ -1,5 +1,6 @@
-"""Pipeline records on disk: nothing that has a record's name is ever changed, replaced or
-removed.
+"""Find and list pipeline records on disk, and make their folders.
+
+Nothing that has a record's name is ever changed, replaced or removed.
 """
 
 import os
@@ -9,7 +10,13 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk.discover import Place, check_way, find_repository, is_inside, relative_path
+from checkpoint_git.disk.discover import (
+    Place,
+    check_way,
+    find_repository,
+    is_inside,
+    relative_path,
+)
 from checkpoint_git.git.settings import PIPELINE_DIR, find_setting
 from checkpoint_git.protocols.pipeline import layout
 from checkpoint_git.protocols.pipeline.layout import RecordName
@@ -21,8 +28,10 @@ class Skipped(NamedTuple):
 
 
 class RunState(NamedTuple):
-    """phases: with a record, in order. attempts: all records. folder: relative to the project if
-    inside it.
+    """A run and its records.
+
+    phases: those with a record, in order. attempts: the number of records. folder: relative to the
+    project if inside it.
     """
 
     ticket_id: str
@@ -33,15 +42,17 @@ class RunState(NamedTuple):
 
 
 def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
+    """Return the folder of all records: as wished, as the setting names it, or the usual one."""
     if wished is not None:
         return wished
-    if named := read_setting(cwd, env, PIPELINE_DIR):
+    named = read_setting(cwd, env, PIPELINE_DIR)
+    if named:
         return named
+
     home = env.get("HOME") or os.path.expanduser("~")
     if not os.path.isabs(home):
-        raise CheckpointError(
-            "the home folder is unknown", "name the folder of the records: --base DIR"
-        )
+        hint = "name the folder of the records: --base DIR"
+        raise CheckpointError("the home folder is unknown", hint)
     return os.path.join(home, layout.BASE)
 
 
@@ -51,48 +62,40 @@ def read_setting(cwd: str, env: Mapping[str, str], name: str) -> str:
 
     with suppress(GitMissingError):
         value = find_setting(read_all_settings(cwd, env), name)
+        if not value or name != PIPELINE_DIR:
+            return value
+        # git resolves a ~ in it
         words = ["config", "--null", "--type=path", "--get", name]
-        return (
-            os.fsdecode(run_git(words, cwd, env=env).out[:-1])
-            if value and name == PIPELINE_DIR
-            else value
-        )
+        return os.fsdecode(run_git(words, cwd, env=env).out[:-1])
 
     return ""
 
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
-    bases = [
-        os.path.join(place.top, named)
-        for named in (layout.BASE, read_setting(place.top, env, PIPELINE_DIR))
-        if named
-    ]
-    found = [base for base in dict.fromkeys(map(os.path.normpath, bases)) if os.path.isdir(base)]
-    # what a branch has linked elsewhere is not the project's
-    return [
-        base
-        for base in found
-        if not base.startswith(f"{place.top}{os.sep}") or is_inside(base, place.top)
-    ]
+    """Return the folders of records that belong to a project, absolute."""
+    bases = []
+    for named in (layout.BASE, read_setting(place.top, env, PIPELINE_DIR)):
+        base = os.path.normpath(os.path.join(place.top, named))
+        if not named or base in bases or not os.path.isdir(base):
+            continue
+        # what a branch has linked elsewhere is not the project's
+        is_below = base.startswith(f"{place.top}{os.sep}")
+        if not is_below or is_inside(base, place.top):
+            bases.append(base)
+
+    return bases
 
 
 def read_base(base: str, top: str) -> list[RunState]:
     runs = []
-    for ticket in sorted(
-        name for name in _list_folder(base, "", []) if not layout.find_ticket_trouble(name)
-    ):
+    for ticket in sorted(_list_folder(base, "", [])):
+        if layout.find_ticket_trouble(ticket):
+            continue
         for run in list_runs(base, ticket, []):
             names = list_names(base, ticket, run, [])
             phases = list(dict.fromkeys(name.phase for name in names))
-            runs.append(
-                RunState(
-                    ticket,
-                    run,
-                    phases,
-                    len(names),
-                    relative_path(os.path.join(base, ticket, run), top),
-                )
-            )
+            folder = relative_path(os.path.join(base, ticket, run), top)
+            runs.append(RunState(ticket, run, phases, len(names), folder))
 
     return runs
 
@@ -100,40 +103,39 @@ def read_base(base: str, top: str) -> list[RunState]:
 def check_base(base: str) -> None:
     trouble = layout.find_base_trouble(base)
     if trouble:
+        message = f'"{escape_controls(base)}" cannot be the base of the records: {trouble}'
         hint = "give an absolute path, such as ~/.claude/checkpoints written out"
-        raise CheckpointError(
-            f'"{escape_controls(base)}" cannot be the base of the records: {trouble}', hint
-        )
+        raise CheckpointError(message, hint)
 
     repository = find_repository(base)
     if repository:  # what a branch brings leads nowhere else
         check_way(base, repository[0])
     if os.path.lexists(base) and not os.path.isdir(base):
-        raise CheckpointError(
-            f"{escape_controls(base)} is not a folder", "name another with --base"
-        )
+        message = f"{escape_controls(base)} is not a folder"
+        raise CheckpointError(message, "name another with --base")
 
 
 def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
-    """Those that have a folder, sorted. Another folder that holds records is added to skipped."""
+    """Return the runs that have a folder, sorted.
+
+    skipped: gets other folders that contain records.
+    """
     runs = []
     for name in sorted(_list_folder(base, ticket_id, skipped)):
+        folder = f"{ticket_id}/{name}"
         if layout.is_run_folder(name):
             runs.append(name)
-        elif any(map(layout.looks_like_record, _list_folder(base, f"{ticket_id}/{name}", []))):
-            skipped.append(
-                Skipped(
-                    f"{ticket_id}/{name}",
-                    "it contains records, but its name is not the UUID of a run",
-                )
-            )
+        elif any(layout.looks_like_record(file) for file in _list_folder(base, folder, [])):
+            reason = "it contains records, but its name is not the UUID of a run"
+            skipped.append(Skipped(folder, reason))
 
     return runs
 
 
 def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -> list[RecordName]:
-    """The records of a run by their files' names, in order; what only looks like one is added to
-    skipped.
+    """Return the records of a run by their files' names, in order.
+
+    skipped: gets files that only look like records.
     """
     folder = f"{ticket_id}/{run_id}"
     names = []
@@ -150,9 +152,8 @@ def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -
 
 def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
     path = os.path.join(base, folder)
-    if (os.path.islink(path) or os.path.islink(os.path.dirname(path))) and not is_inside(
-        path, base
-    ):
+    is_link = os.path.islink(path) or os.path.islink(os.path.dirname(path))
+    if is_link and not is_inside(path, base):
         skipped.append(Skipped(folder, "it is a symbolic link that leads out of the base"))
         return []
 
@@ -169,7 +170,7 @@ def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
 
 
 def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
-    """Makes a run's folder, for this user alone. Raises CheckpointError."""
+    """Make a run's folder, for this user alone. Raises CheckpointError."""
     from checkpoint_git.disk import atomic
 
     folder = os.path.join(base, ticket_id, run_id)

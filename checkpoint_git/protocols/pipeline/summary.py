@@ -1,4 +1,4 @@
-"""What there is of pipeline records in a project: its runs, by the names of their files."""
+"""List a project's runs with pipeline records, by the names of their files."""
 
 import os
 
@@ -32,38 +32,27 @@ def summarize(question: StatusQuestion) -> Summary:
     if question.brief or question.reader == "completion":
         return Summary()
     # most projects keep no records
-    from checkpoint_git.protocols.pipeline.store import (
-        find_bases,
-        read_base,
-    )
+    from checkpoint_git.protocols.pipeline.store import find_bases, read_base
 
-    place = question.place
-    runs = [run for base in find_bases(place, question.env) for run in read_base(base, place.top)]
+    runs = []
+    for base in find_bases(question.place, question.env):
+        runs += read_base(base, question.place.top)
+
+    rows = []
+    for run in runs[:_MOST_SHOWN]:
+        phases = ", ".join(run.phases) or "none"
+        rows.append((run.ticket_id, run.run_id[:8], phases, str(run.attempts)))
+
     blocks: list[Block] = []
-    if runs:
-        rows = [
-            (run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts))
-            for run in runs
-        ]
-        blocks = [
-            Line(""),
-            Table(("pipeline", "run", "phases over", "records"), rows[:_MOST_SHOWN]),
-        ]
-
+    if rows:
+        blocks = [Line(""), Table(("pipeline", "run", "phases over", "records"), rows)]
     if len(runs) > _MOST_SHOWN:
-        blocks.append(
-            Line(
-                f"{len(runs) - _MOST_SHOWN} more",
-                "dim",
-                hint=command("checkpoint", "pipeline", "list"),
-            )
-        )
+        text = f"{len(runs) - _MOST_SHOWN} more"
+        blocks.append(Line(text, "dim", hint=command("checkpoint", "pipeline", "list")))
 
-    lines = [
-        clean(
-            f"pipeline {run.ticket_id} {run.run_id}: {', '.join(run.phases) or 'no phase'} recorded",
-            240,
-        )
-        for run in runs[-_MOST_LINES:]
-    ]
+    lines = []
+    for run in runs[-_MOST_LINES:]:
+        phases = ", ".join(run.phases) or "no phase"
+        lines.append(clean(f"pipeline {run.ticket_id} {run.run_id}: {phases} recorded", 240))
+
     return Summary({"pipelines": [run._asdict() for run in runs]}, blocks=blocks, lines=lines)

@@ -1,5 +1,6 @@
-"""`checkpoint pipeline`: append-only records of a pipeline's phases. Every answer, errors too, is
-one JSON document.
+"""`checkpoint pipeline`: keep append-only records of a pipeline's phases.
+
+Every answer, errors too, is one JSON document.
 """
 
 import json
@@ -26,7 +27,8 @@ HELP = """\
 keep append-only records of a pipeline's phases: one file per ticket, run, phase and attempt
 
 examples:
-  checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement --payload @payload.json
+  checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement \\
+      --payload @payload.json
   checkpoint pipeline resume --ticket-id PROJ-42 --run-id latest
   checkpoint pipeline list
 
@@ -43,10 +45,11 @@ A JSON value is text, `@FILE` or `-` (standard input). With --non-blocking the e
 if nothing was written.
 
 examples:
-  checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement --payload @payload.json
+  checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement \\
+      --payload @payload.json
   checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement \\
       --repo-commit-map '{"web": "a1b2c3d"}' --artifact-paths '["src/foo.py"]' \\
-      --payload '{"branch_name": "feat/PROJ-42", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}'
+      --payload '{"branch_name": "fix/42", "commit_sha": "a1b2c3d", "files_changed": ["foo.py"]}'
 
 exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
 """,
@@ -114,7 +117,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--attempt",
         metavar="N",
-        help="which attempt: N, or auto (the default): the next one to write, the newest one to read",
+        help="which attempt: N, or auto (default): the next one to write, the newest one to read",
     )
     add("--payload", metavar="JSON", help="data for later phases")
     add(
@@ -126,7 +129,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--timestamp", metavar="ISO", help="when the phase ended, with an offset (default: now)")
     add("--non-blocking", action="store_true", help="exit with 0 even on failure")
     add(
-        "--fallback", action="store_true", help="use the newest valid attempt if the last is broken"
+        "--fallback",
+        action="store_true",
+        help="use the newest valid attempt if the last is broken",
     )
     add("--repo", metavar="PATH", help="check that commits and artifacts exist in this repository")
     add(
@@ -156,56 +161,56 @@ class PipelineRequest(NamedTuple):
         )
 
     def read_json(self, name: str, kind: type, default: str = "") -> Any:
-        """The value of an option: JSON, - for what stdin holds, @FILE for what a file holds."""
-        option, given = f"--{name.replace('_', '-')}", getattr(self.args, name)
-        text = default if given is None else given
-        if text == "-":
-            text = self.invocation.stdin.read(MAX_BYTES + 1)
-        elif text.startswith("@"):
-            content = read_content(path := os.path.join(self.invocation.cwd, text[1:]), os.sep)
-            if isinstance(content, OSError):
-                raise CheckpointError(
-                    f"{option}: {path} cannot be read: {content.strerror}", "name a file: @FILE"
-                )
-            text = content.decode("utf-8", "replace")
+        """Return the value of an option: JSON, "-" for standard input, "@FILE" for a file.
 
+        Raises CheckpointError for another kind of value.
+        """
+        option = f"--{name.replace('_', '-')}"
+        text = self._read_text(option, getattr(self.args, name), default)
         wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
         try:
             value = jsontext.load(text)
         except jsontext.JsonTextError as error:
-            message = escape_controls(error.message.replace("the file ", "it ", 1))
-            raise CheckpointError(
-                f"{option} is not JSON: {message}", f"give {wanted}, in single quotes"
-            ) from None
+            reason = escape_controls(error.message.replace("the file ", "it ", 1))
+            message = f"{option} is not JSON: {reason}"
+            raise CheckpointError(message, f"give {wanted}, in single quotes") from None
 
         if not isinstance(value, kind):
-            raise CheckpointError(
-                f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes"
-            )
-
+            message = f"{option} is {quote(value)} and must be {wanted}"
+            raise CheckpointError(message, "give it in single quotes")
         return value
+
+    def _read_text(self, option: str, given: str | None, default: str) -> str:
+        if given is None:
+            return default
+        if given == "-":
+            return self.invocation.stdin.read(MAX_BYTES + 1)
+        if not given.startswith("@"):
+            return given
+
+        path = os.path.join(self.invocation.cwd, given[1:])
+        content = read_content(path, os.sep)
+        if isinstance(content, OSError):
+            message = f"{option}: {path} cannot be read: {content.strerror}"
+            raise CheckpointError(message, "name a file: @FILE")
+        return content.decode("utf-8", "replace")
 
     @property
     def attempt(self) -> int | None:
-        """The number in --attempt, None for "auto" or nothing: the newest or the next. Raises
-        CheckpointError.
-        """
+        """Return the number in --attempt, None for "auto" or nothing. Raises CheckpointError."""
         text = self.args.attempt
         if text is None or text == "auto":
             return None
-        if (
-            text.isascii()
-            and text.isdigit()
-            and len(text) <= len(str(layout.MAX_ATTEMPT))
-            and int(text) >= 1
-        ):
+        is_number = text.isascii() and text.isdigit()
+        if is_number and len(text) <= len(str(layout.MAX_ATTEMPT)) and int(text) >= 1:
             return int(text)
 
-        message = f'invalid --attempt "{escape_controls(shorten(text, 40))}": expected 1 to {layout.MAX_ATTEMPT}'
+        shown = escape_controls(shorten(text, 40))
+        message = f'invalid --attempt "{shown}": expected 1 to {layout.MAX_ATTEMPT}'
         raise CheckpointError(message, "or write --attempt auto")
 
     def read_newest(self, *, fallback: bool = False) -> records.Found:
-        """The attempt in --attempt, else the newest."""
+        """Return the record of the attempt in --attempt, else of the newest one."""
         phase = records.check_phase(self.args.phase)
         return records.read_newest(
             self.run, phase, self.invocation.now, attempt=self.attempt, fallback=fallback
@@ -214,8 +219,10 @@ class PipelineRequest(NamedTuple):
     def compare(self, record: CheckedRecord) -> CheckedRecord:
         if self.args.repo is None:
             return record
+        if not record.is_valid:
+            return record
         path = os.path.normpath(os.path.join(self.invocation.cwd, self.args.repo))
-        found = compare_with_repository(record, path) if record.is_valid else []
+        found = compare_with_repository(record, path)
         return record._replace(findings=[*record.findings, *found])
 
 
@@ -253,20 +260,18 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
             "checkpoint": None,
         }
 
-    let_through = "--non-blocking" in words and "write" in words
-    warning = (
-        f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
-    )
-    document = _describe_reply(PipelineReply(False, members))
-    return Answer(_write_document(document), 0 if let_through else 1, warning)
+    texts = _write_document(_describe_reply(PipelineReply(False, members)))
+    if "--non-blocking" in words and "write" in words:
+        warning = f"checkpoint: warning: no checkpoint was written: {error.message}"
+        return Answer(texts, 0, warning)
+    return Answer(texts, 1)
 
 
 def _write(request: PipelineRequest) -> PipelineReply:
     args = request.args
     if args.timestamp == "":
-        raise CheckpointError(
-            "--timestamp is empty", "leave it out for now, or give --timestamp 2026-03-31T14:00:00Z"
-        )
+        hint = "leave it out for now, or give --timestamp 2026-03-31T14:00:00Z"
+        raise CheckpointError("--timestamp is empty", hint)
 
     run = request.run
     draft = records.RecordDraft(
@@ -277,10 +282,13 @@ def _write(request: PipelineRequest) -> PipelineReply:
         timestamp=args.timestamp or "",
     )
     written = records.write_record(run, draft, request.attempt, request.invocation.now)
-    members = {"checkpoint_path": written.path, "attempt_number": written.value["attempt_number"]}
-    return PipelineReply(
-        True, {**members, **({"warnings": written.warnings} if written.warnings else {})}
-    )
+    members: dict[str, Any] = {
+        "checkpoint_path": written.path,
+        "attempt_number": written.value["attempt_number"],
+    }
+    if written.warnings:
+        members["warnings"] = written.warnings
+    return PipelineReply(True, members)
 
 
 def _read(request: PipelineRequest) -> PipelineReply:
@@ -288,8 +296,11 @@ def _read(request: PipelineRequest) -> PipelineReply:
     found = request.read_newest(fallback=fallback)
     record = found.record
     if not record.is_valid:
-        hint = "no attempt at this phase is good: run the phase again" if fallback else _BROKEN_HINT
-        raise CheckpointError(f"{record.place}: {'; '.join(record.messages('error'))}", hint)
+        message = f"{record.place}: {'; '.join(record.messages('error'))}"
+        if fallback:
+            hint = "no attempt at this phase is good: run the phase again"
+            raise CheckpointError(message, hint)
+        raise CheckpointError(message, _BROKEN_HINT)
 
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
@@ -324,43 +335,57 @@ def _validate(request: PipelineRequest) -> PipelineReply:
 def _list(request: PipelineRequest) -> PipelineReply:
     args = request.args
     if args.ticket_id is None:
-        if args.run_id is not None:
-            hint = command("checkpoint", "pipeline", "list", more=" names the tickets")
-            raise CheckpointError("--run-id needs --ticket-id", hint)
-        store.check_base(request.base)
-        runs = [run._asdict() for run in store.read_base(request.base, request.base)]
-        return PipelineReply(
-            True,
-            {
-                "count": len(runs),
-                "tickets": sorted({run["ticket_id"] for run in runs}),
-                "runs": runs,
-            },
-        )
+        return _list_runs(request)
 
     records.check_ticket(request.base, args.ticket_id)
-    run_id = request.run.run_id if args.run_id is not None else ""
+    run_id = ""
+    if args.run_id is not None:
+        run_id = request.run.run_id
+
+    now = request.invocation.now
     skipped: list[Skipped] = []
-    found = records.read_records(
-        request.base, args.ticket_id, run_id, request.invocation.now, skipped
-    )
-    listed = [{**(record.value or {}), "checkpoint_path": record.path} for record in found]
-    return PipelineReply(
-        True, {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)}
-    )
+    listed = []
+    for record in records.read_records(request.base, args.ticket_id, run_id, now, skipped):
+        listed.append({**(record.value or {}), "checkpoint_path": record.path})
+
+    members = {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)}
+    return PipelineReply(True, members)
+
+
+def _list_runs(request: PipelineRequest) -> PipelineReply:
+    """Return the runs of all tickets."""
+    if request.args.run_id is not None:
+        hint = command("checkpoint", "pipeline", "list", more=" names the tickets")
+        raise CheckpointError("--run-id needs --ticket-id", hint)
+
+    store.check_base(request.base)
+    runs = store.read_base(request.base, request.base)
+    members = {
+        "count": len(runs),
+        "tickets": sorted({run.ticket_id for run in runs}),
+        "runs": [run._asdict() for run in runs],
+    }
+    return PipelineReply(True, members)
 
 
 def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
-    def decodable(text: str) -> str:
-        # As JSON can hold it: bytes that are not UTF-8 are escaped
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    rows = []
+    for record in skipped:
+        rows.append({"path": _decodable(record.path), "reason": _decodable(record.reason)})
+    return rows
 
-    return [{"path": decodable(each.path), "reason": decodable(each.reason)} for each in skipped]
+
+def _decodable(text: str) -> str:
+    """Return a text that JSON can hold: bytes that are not UTF-8 are escaped."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _resume(request: PipelineRequest) -> PipelineReply:
     args = request.args
-    phase = None if args.skip_to is None else records.check_phase(args.skip_to)
+    phase = None
+    if args.skip_to is not None:
+        phase = records.check_phase(args.skip_to)
+
     plan = records.plan_resume(
         request.run,
         phase or "",
@@ -376,7 +401,7 @@ def _resume(request: PipelineRequest) -> PipelineReply:
 
 
 def _list_phases(request: PipelineRequest, plan: records.Resumption) -> PipelineReply:
-    """Say which phases of a run are finished."""
+    """Report which phases of a run are finished."""
     members: dict[str, Any] = {
         "run_id": request.run.run_id,
         "next_phase": plan.run_from or None,
@@ -410,7 +435,7 @@ def _restore(phase: str, plan: records.Resumption) -> PipelineReply:
 
 
 def _refuse_skip(request: PipelineRequest, phase: str, plan: records.Resumption) -> PipelineReply:
-    """Say which phases are missing or invalid, and how to continue."""
+    """Report which phases are missing or invalid, and how to continue."""
     args = request.args
     lacking = [status for status in plan.phases if status.errors]
     reasons = []
@@ -420,21 +445,18 @@ def _refuse_skip(request: PipelineRequest, phase: str, plan: records.Resumption)
     if args.base:
         words += ["--base", args.base]
     words += ["--skip-to", str(plan.run_from)]
-    more = " restores the finished phases"
+    resume = ("checkpoint", "pipeline", "resume", *words)
     hint = join_hints(
         f"run {plan.run_from} first and continue from there",
-        command("checkpoint", "pipeline", "resume", *words, more=more),
+        command(*resume, more=" restores the finished phases"),
     )
+    invalid = [status for status in lacking if status.state == "invalid"]
     members = {
         "error": f"the pipeline cannot skip to {phase}: {'; '.join(reasons)}",
         "hint": hint,
         "run_from": plan.run_from,
         "missing": [status.phase for status in lacking if status.state == "missing"],
-        "invalid": [
-            {"phase": status.phase, "errors": status.errors}
-            for status in lacking
-            if status.state == "invalid"
-        ],
+        "invalid": [{"phase": status.phase, "errors": status.errors} for status in invalid],
         "completed_phases": [record.name.phase for record in plan.records],
         "warnings": plan.warnings,
     }
@@ -442,14 +464,9 @@ def _refuse_skip(request: PipelineRequest, phase: str, plan: records.Resumption)
 
 
 def _next_attempt(request: PipelineRequest) -> PipelineReply:
-    return PipelineReply(
-        True,
-        {
-            "next_attempt": records.next_attempt(
-                request.run, records.check_phase(request.args.phase)
-            )
-        },
-    )
+    phase = records.check_phase(request.args.phase)
+    following = records.next_attempt(request.run, phase)
+    return PipelineReply(True, {"next_attempt": following})
 
 
 _WRITTEN = ("attempt", "repo_commit_map", "artifact_paths", "timestamp", "non_blocking")
