@@ -1,5 +1,6 @@
-"""Workflows for Python: the verbs of `checkpoint workflow` as methods, without output or
-prompts.
+"""Read and change workflows from Python: the verbs of `checkpoint workflow` as methods.
+
+They never print or prompt.
 """
 
 import os
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 class Workflow:
     """The phases and tasks of the workflow of one project.
 
-    path: a folder in it, or a git.Repo; the nearest memory/state upward is looked for at every
-    call. approvals: the phases that need an approval, None for what checkpoint.workflowApprovals
-    names, else REQUIREMENTS and ARCHITECTURE. now: as for Checkpoints. What writes returns the
+    path: a folder in it, or a git.Repo; every call looks for the nearest memory/state upward.
+    approvals: the phases that need an approval, None for what checkpoint.workflowApprovals names,
+    else REQUIREMENTS and ARCHITECTURE. now: as for Checkpoints. A method that writes returns the
     findings that kept it from writing: [] if it is done.
     """
 
@@ -43,19 +44,16 @@ class Workflow:
         self._now = fix_clock(now)
 
     def start(self, name: str, *, fresh: bool = False) -> str | None:
-        """Begins a workflow; the archive of the one before, None without one.
+        """Begin a workflow, and return the archive of the one before, None without one.
 
-        fresh: archives one that is not finished. Otherwise that raises CheckpointError.
+        fresh: archive an unfinished one, which raises CheckpointError otherwise.
         """
         check_id(name, "login-2026")
-        changed = WorkflowWriter(plan_workflow_place(self._path), self._now()).start(
-            name, unasked=not fresh
-        )
+        writer = WorkflowWriter(plan_workflow_place(self._path), self._now())
+        changed = writer.start(name, unasked=not fresh)
         if changed is None:
-            raise CheckpointError(
-                "there is an unfinished workflow", "resume it, or start with fresh=True"
-            )
-
+            hint = "resume it, or start with fresh=True"
+            raise CheckpointError("there is an unfinished workflow", hint)
         return changed.archive
 
     def status(self) -> dict[str, Any]:
@@ -78,9 +76,9 @@ class Workflow:
     def advance(
         self, output: str | None = None, *, approved: bool = False, force: bool = False
     ) -> list[Finding]:
-        """Completes the current phase; after the last one the workflow is archived.
+        """Complete the current phase; after the last one the workflow is archived.
 
-        approved: the user says so now. force: although the phase's result is not there.
+        approved: the user approves the phase now. force: the phase's result may be missing.
         """
         writer = self._writer()
         approvals = read_approvals(writer.place, self._approvals, os.environ)
@@ -96,18 +94,18 @@ class Workflow:
         return self._writer().change_task("add", list(names)).refused
 
     def start_task(self, name: str, output: str | None = None) -> list[Finding]:
-        """Runs a task, which is added where it is new. output: where its result will be."""
+        """Start a task, and add it if it is new. output: where its result will be."""
         return self._writer().change_task("start", [name], output).refused
 
     def finish_task(self, name: str, output: str | None = None) -> list[Finding]:
         return self._writer().change_task("done", [name], output).refused
 
     def fail_task(self, name: str, error: str = "") -> list[Finding]:
-        """Counts an attempt that came to nothing."""
+        """Count a failed attempt."""
         return self._writer().change_task("fail", [name], None, error).refused
 
     def recover(self) -> list[TaskStep]:
-        """Settles the tasks whose session is gone; what was done to each."""
+        """Settle the tasks whose session is gone, and return what was done to each."""
         return list(self._writer().recover().steps)
 
     def validate(self) -> list[Finding]:

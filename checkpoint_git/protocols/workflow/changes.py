@@ -1,4 +1,4 @@
-"""Everything that changes a workflow: read under the lock, change, check, write.
+"""Change a workflow: read it under the lock, change it, check it, write it.
 
 It never prints or prompts.
 """
@@ -57,7 +57,7 @@ class ChangedWorkflow(NamedTuple):
 # interruption_safe is false while the two files change, each at once: a kill in between leaves a
 # state that can be resumed, and that says so.
 class WorkflowWriter(NamedTuple):
-    """Changes a workflow."""
+    """The way to change a workflow: one method for each verb that writes."""
 
     place: Place
     now: int  # seconds since 1970
@@ -68,8 +68,8 @@ class WorkflowWriter(NamedTuple):
         """Begin a workflow, and archive what was there before.
 
         name: "" for that of the archived workflow; if that cannot be read, nothing is begun or
-        saved. unasked: if a workflow is unfinished, such as one that another process began a moment
-        ago, do nothing and return None.
+        saved. unasked: if a workflow is unfinished, such as one that another process began a
+        moment ago, do nothing and return None.
         """
         with self._hold() as before:
             if unasked and before.is_unfinished:
@@ -172,7 +172,7 @@ class WorkflowWriter(NamedTuple):
                 rows = read_objects(value, key)
                 value[key] = [row for row in rows if row.get("phase") not in undone]
 
-            move(value, "back", target)
+            move(value, "back" if phase else "reject", target)
             return None
 
         return self._change(change)
@@ -259,16 +259,15 @@ class WorkflowWriter(NamedTuple):
                 return tasks.add_tasks(execution, names)
             name = names[0]
             move(phase, "task")
-            found, trouble = None, None
+            found = None
             if verb in ("start", "done"):
                 found, trouble = self._find_task_output(execution, name, output)
-            # what is started need not be there yet
-            if trouble is not None and (
-                verb == "done" or trouble.code == "workflow/output-outside"
-            ):
-                return trouble
+                # what is started need not be there yet
+                is_outside = trouble is not None and trouble.code == "workflow/output-outside"
+                if trouble is not None and (verb == "done" or is_outside):
+                    return trouble
 
-            runner = self.session, read_session_process(self.session)
+            runner = (self.session, read_session_process(self.session))
             return tasks.change_task(
                 execution,
                 verb,
@@ -330,7 +329,9 @@ class WorkflowWriter(NamedTuple):
 
 def _with_note(value: Value, key: str, text: str) -> Value:
     """Return a value with a text that the user gave, if any."""
-    return {**value, key: text} if text else value
+    if not text:
+        return value
+    return {**value, key: text}
 
 
 def _is_done(value: Value, phase: str) -> bool:
@@ -347,7 +348,9 @@ def _find_approvable(
     phase = str(value["current_phase"])
     if phase == _IMPLEMENTATION:
         return find_results(place, value, execution["tasks"], phase)
-    return {result.path: result.digest} if result.digest else {}
+    if not result.digest:
+        return {}
+    return {result.path: result.digest}
 
 
 def _complete_phase(value: Value, result: OutputFile, now: int) -> str:
@@ -398,9 +401,10 @@ def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) 
     refused = change(phase, execution, now)
     if refused is None:
         return _write(state, phase, execution, now)
-    is_about_tasks = refused.where.startswith("/tasks") and state.execution
-    document = state.execution if is_about_tasks else state.phase
-    assert document is not None
+
+    document = state.phase
+    if refused.where.startswith("/tasks") and state.execution is not None:
+        document = state.execution
     return ChangedWorkflow(state, [refused._replace(path=document.path)])
 
 
@@ -412,8 +416,7 @@ def _find_now(state: State, now: int) -> int:
     for key in ("started_at", "last_updated"):
         stamp = read_instant(state.value.get(key))
         if stamp is not None:
-            seconds, fraction = stamp
-            now = max(now, seconds + 1 if fraction else seconds)
+            now = max(now, tasks.next_second(stamp))
     return now
 
 
@@ -498,7 +501,9 @@ def _not_begun(phase: str, current: str) -> Finding:
 
 
 def _not_approved(phase: str, output: str | None) -> Finding:
-    option = [] if output is None else ["--output", plain_path(output)]
+    option = []
+    if output is not None:
+        option = ["--output", plain_path(output)]
     approve = advise("ask the user, then", "checkpoint", "workflow", "approve", phase, *option)
     both = ("checkpoint", "workflow", "advance", "--yes", *option)
     hint = join_hints(approve, command(*both, more=" approves and advances"))
@@ -512,9 +517,10 @@ def _find_result(
     phase: str,
     wished: str | None,
 ) -> tuple[OutputFile, Finding | None]:
-    """Return the result of a phase, and why it does not count. wished: its path, if not the usual.
+    """Return the result of a phase, and why it does not count.
 
-    Raises CheckpointError for a file as the result of IMPLEMENTATION.
+    wished: its path, None for the usual one. Raises CheckpointError for a file as the result of
+    IMPLEMENTATION.
     """
     if wished is not None and phase == _IMPLEMENTATION:
         raise CheckpointError(f"the result of {phase} is its tasks", "leave --output out")
@@ -523,10 +529,12 @@ def _find_result(
         return found, _find_output_trouble(found, _PHASE)
 
     if phase == _IMPLEMENTATION:
+        tasks_file = OutputFile(layout.relative_state_path(layout.EXECUTION), "good")
         why = _find_open_tasks(value, execution)
-        hint = progress.REDO_HINT if why == progress.NOT_REDONE else _FORCE
-        trouble = make_error("workflow/tasks-open", why, "/tasks", hint) if why else None
-        return OutputFile(layout.relative_state_path(layout.EXECUTION), "good"), trouble
+        if why:
+            hint = progress.REDO_HINT if why == progress.NOT_REDONE else _FORCE
+            return tasks_file, make_error("workflow/tasks-open", why, "/tasks", hint)
+        return tasks_file, None
 
     found = find_output(place, value, phase)
     if found.state == "good":

@@ -1,4 +1,4 @@
-"""What the doctor checks of a workflow."""
+"""The doctor's check of a workflow."""
 
 from collections.abc import Iterable
 
@@ -19,5 +19,9 @@ def find_workflow_trouble(context: Context) -> Iterable[Finding]:
 
     place = store.plan_workflow_place(context.place.root)
     lost = state.find_archived_work(place, context.now)
+    if lost:
+        return [lost]
     loaded = state.load_state(place, context.now)
-    return [lost] if lost else state.find_trouble(loaded, context.now) if loaded.documents else []
+    if not loaded.documents:
+        return []
+    return state.find_trouble(loaded, context.now)

@@ -1,4 +1,4 @@
-"""What agents leave out of the two files or write in another form, and its usual form. Pure.
+"""Bring what agents leave out of the two files or write in another form into its usual form. Pure.
 
 The next verb that writes leaves the usual form in the files; until then it is only read so.
 """
@@ -33,9 +33,10 @@ def complete(file: str, value: Mapping[str, Any]) -> dict[str, Any]:
     completed = {**value}
     if file == EXECUTION:
         tasks = value.get("tasks")
-        listed = _list_tasks(tasks) if isinstance(tasks, dict) else None
-        if listed is not None:
-            completed["tasks"] = listed
+        if isinstance(tasks, dict):
+            listed = _list_tasks(tasks)
+            if listed is not None:
+                completed["tasks"] = listed
 
     if file == PHASE:
         for name in _LISTS:

@@ -27,9 +27,9 @@ GRACE = 2  # seconds: file systems round what a clock says
 
 
 class Phase(NamedTuple):
-    """What a phase leaves behind, and who works on it."""
+    """The files that a phase leaves behind, and who works on it."""
 
-    outputs: tuple[str, ...]  # where its result may be, the usual place first; with one "*" at most
+    outputs: tuple[str, ...]  # where its result may be, the usual place first; one "*" at most
     agent: str  # who makes the result
     drafts: str = ""  # a folder of preliminary results, "" for none
     drafter: str = ""  # who makes the drafts
@@ -52,7 +52,10 @@ TABLE = {
 
 
 def next_phase(phase: str) -> str:
-    return "" if phase == LAST else PHASES[PHASES.index(phase) + 1]
+    """Return the phase after one, "" after the last."""
+    if phase == LAST:
+        return ""
+    return PHASES[PHASES.index(phase) + 1]
 
 
 def check_phase(name: str) -> str:
@@ -62,15 +65,20 @@ def check_phase(name: str) -> str:
 
 
 def parse_approvals(text: str) -> tuple[str, ...]:
-    """With commas or blanks; "none" for none. Raises CheckpointError for an unknown phase."""
-    return tuple(
-        check_phase(name) for name in text.replace(",", " ").split() if name.lower() != "none"
-    )
+    """Return the phases that a text names, with commas or blanks between them.
+
+    text: "none" for none. Raises CheckpointError for an unknown phase.
+    """
+    names = text.replace(",", " ").split()
+    return tuple(check_phase(name) for name in names if name.lower() != "none")
 
 
 def find_skill(file_name: str) -> str:
+    """Return "phase" or "execution" for the path of one of the two files, "" for any other."""
     name = file_name.rpartition("/")[2].removesuffix(SUFFIX)
-    return name if name in FILES and file_name.endswith(SUFFIX) else ""
+    if name in FILES and file_name.endswith(SUFFIX):
+        return name
+    return ""
 
 
 def state_path(place: Place, file: str) -> str:
@@ -82,18 +90,25 @@ def relative_state_path(file: str) -> str:
 
 
 def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
-    """{workflow_id}_{timestamp}, safe for a path. instant: RFC 3339 in UTC."""
+    """Return the name of an archive, {workflow_id}_{timestamp}, safe for a path.
+
+    instant: RFC 3339 in UTC. number: of several archives of one second.
+    """
     # an id may hold anything, "../.." too
     letters = re.sub(r"[^A-Za-z0-9._-]", "_", workflow_id)[:_MAX_SAFE]
     safe = re.sub(r"^[.-]", "_", letters) or "workflow"
     stamp = instant.replace("-", "").replace(":", "")
-    return f"{safe}_{stamp}" + (f"-{number}" if number > 1 else "")
+    if number > 1:
+        stamp += f"-{number}"
+    return f"{safe}_{stamp}"
 
 
 def archive_order(name: str) -> tuple[str, int]:
-    """What archives are ordered by: (timestamp, number); ("", 0) for another name."""
+    """Return what archives are ordered by: (timestamp, number); ("", 0) for another name."""
     match = _ARCHIVE.fullmatch(name)
-    return (match[1], int(match[2] or 1)) if match else ("", 0)
+    if match is None:
+        return "", 0
+    return match[1], int(match[2] or 1)
 
 
 def check_id(name: str, example: Literal["login-2026", "task-001"]) -> None:

@@ -1,4 +1,7 @@
-"""A workflow as it is on disk, what is wrong with it, and what to do next. Nothing is written."""
+"""Read a workflow from the disk, find what is wrong with it, and what to do next.
+
+Nothing is written.
+"""
 
 import hashlib
 import os
@@ -49,19 +52,20 @@ class State(NamedTuple):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The value of phase.json, {} if it is missing or cannot be read."""
-        return (self.phase.value if self.phase else None) or {}
+        """Return the value of phase.json, {} if it is missing or cannot be read."""
+        return _read_value(self.phase)
 
     @property
     def tasks(self) -> list[Any]:
-        """The rows of execution.json, as they are."""
-        value = (self.execution.value if self.execution else None) or {}
-        tasks = value.get("tasks")
-        return tasks if isinstance(tasks, list) else []
+        """Return the rows of execution.json, as they are."""
+        rows = _read_value(self.execution).get("tasks")
+        if not isinstance(rows, list):
+            return []
+        return rows
 
     @property
     def task_rows(self) -> list[dict[str, Any]]:
-        """The rows of execution.json that are objects."""
+        """Return the rows of execution.json that are objects."""
         return [task for task in self.tasks if isinstance(task, dict)]
 
     @property
@@ -78,18 +82,22 @@ class State(NamedTuple):
 
     @property
     def last_activity(self) -> str | None:
-        """The later of the two files' last_updated; None if neither is valid."""
+        """Return the later of the two files' last_updated; None if neither is valid."""
         known = []
         for document in self.documents:
             text = (document.value or {}).get("last_updated")
             instant = read_loose_instant(text)
             if instant is not None:
                 known.append((instant, text))
-        return max(known)[1] if known else None
+
+        if not known:
+            return None
+        _, latest = max(known)
+        return latest
 
     @property
     def notes(self) -> list[str]:
-        """What users noted with the last save, the last way back, and a failure that remains."""
+        """Return users' notes: of the last save, the last way back, a failure that remains."""
         went_back = read_objects(self.value, "went_back") or [{}]
         rows = {"Saved": self.value.get("saved"), "Sent back": went_back[-1]}
         if self.value.get("phase_status") == "failed":
@@ -97,7 +105,9 @@ class State(NamedTuple):
 
         notes = []
         for name, row in rows.items():
-            text = row.get("note", row.get("error")) if isinstance(row, dict) else None
+            if not isinstance(row, dict):
+                continue
+            text = row.get("note", row.get("error"))
             if isinstance(text, str):
                 notes.append(f"{name}: {text}")
 
@@ -131,6 +141,13 @@ class State(NamedTuple):
             "notes": self.notes,
             "directory": self.place.directory,
         }
+
+
+def _read_value(document: Document | None) -> dict[str, Any]:
+    """Return the value of a document, {} if there is none."""
+    if document is None or document.value is None:
+        return {}
+    return document.value
 
 
 def load_state(place: Place, now: int) -> State:
@@ -171,12 +188,17 @@ def find_trouble(state: State, now: int) -> list[Finding]:
     found = []
     for document in state.documents:
         for finding in document.findings:
-            is_error = finding.code == "workflow/in-future"
-            found.append(finding._replace(level="error") if is_error else finding)
+            if finding.code == "workflow/in-future":
+                finding = finding._replace(level="error")
+            found.append(finding)
 
     found += _check_outputs(state)
-    phase = state.phase.value or {} if state.phase else None
-    execution = state.execution.value or {} if state.execution else None
+    phase = None
+    if state.phase is not None:
+        phase = _read_value(state.phase)
+    execution = None
+    if state.execution is not None:
+        execution = _read_value(state.execution)
 
     for finding in rules.check_together(phase, execution):
         found.append(_locate(state, layout.EXECUTION, finding))
@@ -187,10 +209,9 @@ def find_trouble(state: State, now: int) -> list[Finding]:
 
 def _check_outputs(state: State) -> list[Finding]:
     """Return what is wrong with the outputs that both files name; each is read once."""
-    execution = (state.execution.value if state.execution else None) or {}
-    outputs = dict[str, OutputFile]()
+    outputs: dict[str, OutputFile] = {}
     found = []
-    for named in rules.list_outputs(state.value, execution):
+    for named in rules.list_outputs(state.value, _read_value(state.execution)):
         if named.path not in outputs:
             outputs[named.path] = store.read_output(state.place, named.path)
         bring_back = advise("bring it back", "git", "restore", plain_path(named.path))
@@ -212,9 +233,8 @@ def find_archived_work(place: Place, now: int) -> Finding | None:
     if not names or store.has_state(place):
         return None
     newest = max(names, key=layout.archive_order)
-    archived = load_state(
-        place._replace(directory=os.path.join(place.directory, layout.ARCHIVE, newest)), now
-    )
+    folder = os.path.join(place.directory, layout.ARCHIVE, newest)
+    archived = load_state(place._replace(directory=folder), now)
     behind = progress.find_behind(archived.value, {"tasks": archived.tasks})
     if not behind or not progress.is_finished(archived.value):
         return None
@@ -291,8 +311,10 @@ def find_output(place: Place, value: Value, phase: str) -> OutputFile:
 
     judged = []
     for output in found:
-        is_older = output.path in earlier
-        judged.append(output._replace(state="older") if is_older else judge_result(output))
+        if output.path in earlier:
+            judged.append(output._replace(state="older"))
+        else:
+            judged.append(judge_result(output))
 
     rank = {"good": 0, "older": 2}
     return min(judged, key=lambda output: rank.get(output.state, 1), default=OutputFile())
@@ -309,14 +331,14 @@ def find_drafts(place: Place, value: Value, phase: str) -> list[OutputFile]:
 
 
 def _pick_earlier(place: Place, value: Value, found: Sequence[OutputFile]) -> set[str]:
-    """Return the paths of those that were there before the workflow, or were rejected.
+    """Return the paths of the outputs that were there before the workflow, or were rejected.
 
     By digest if that was noted, else by the file's time. What a clone, a merge or a branch switch
     brought has a new time, and is as old as its commit.
     """
     noted = value.get("earlier_results")
     started, _ = read_instant(value.get("started_at")) or (0, "")
-    earlier = set[str]()
+    earlier: set[str] = set()
     for output in found:
         if isinstance(noted, dict):
             is_earlier = bool(output.digest) and noted.get(output.path) == output.digest
@@ -365,8 +387,10 @@ def list_results(place: Place, phases: Sequence[str]) -> list[OutputFile]:
         if phase == PHASES[2]:
             continue
         row = TABLE[phase]
-        drafts = [f"{row.drafts}/*"] if row.drafts else []
-        for pattern in [*row.outputs, *drafts]:
+        patterns = [*row.outputs]
+        if row.drafts:
+            patterns.append(f"{row.drafts}/*")
+        for pattern in patterns:
             outputs = store.read_outputs(place, pattern)
             found += [output for output in outputs if output.digest]
 
@@ -449,7 +473,7 @@ class StateQuestion(NamedTuple):
 
 
 class Prospect(NamedTuple):
-    """What a workflow looks like to somebody who continues it."""
+    """A workflow, and how it can be continued."""
 
     state: State
     findings: list[Finding]
@@ -478,12 +502,14 @@ def look_ahead(
     if age >= rules.STALE_AFTER:
         text = f"The workflow was started {age // DAY} days ago. "
         text += "Archive it and start fresh? [y/N]"
-        question = StateQuestion("stale", text, on_yes="fresh", on_no="resume", by_default="resume")
+        on_yes = "fresh"
+        on_no = "resume"
+        question = StateQuestion("stale", text, on_yes, on_no, by_default="resume")
     else:
         text = f"Resume workflow from {state.value.get('current_phase')}? [Y/n]"
-        question = StateQuestion(
-            "resume", text, on_yes="resume", on_no="fresh", by_default="resume"
-        )
+        on_yes = "resume"
+        on_no = "fresh"
+        question = StateQuestion("resume", text, on_yes, on_no, by_default="resume")
 
     plan = find_plan(state, approvals, find_recovery(state, now, session))
     return Prospect(state, findings, question, plan)

@@ -1,4 +1,4 @@
-"""A workflow's files on disk, and the files that they name: find, read, replace, archive."""
+"""Find, read, replace and archive a workflow's files, and read the files that they name."""
 
 import hashlib
 import os
@@ -22,6 +22,7 @@ from checkpoint_git.protocols.write import set_apart
 START_HINT = command("checkpoint", "workflow", "start", Blank("id", "ID"), more=" begins one")
 _MOST_LISTED = 1_000
 _MOST_NAMES = 1_000
+_LONGEST_PATH = 4_000  # bytes
 
 
 def find_workflow_place(start: str) -> Place | None:
@@ -54,7 +55,9 @@ def open_place(cwd: str) -> Place:
 
 def read_state(place: Place, file: str) -> FileContent | None:
     path = layout.state_path(place, file)
-    return read_content(path, place.top) if os.path.lexists(path) else None
+    if not os.path.lexists(path):
+        return None
+    return read_content(path, place.top)
 
 
 def read_output(place: Place, path: str) -> OutputFile:
@@ -112,12 +115,16 @@ def _read_value(
         if isinstance(content, OSError):
             raise content
         value = jsontext.load(jsontext.decode(content))
-        return value, "it contains null" if value is None else ""
+        if value is None:
+            return None, "it contains null"
+        return value, ""
 
     is_empty = not status.st_size
     if stat.S_ISDIR(status.st_mode):
         is_empty = not os.listdir(full)
-    return None, "it is empty" if is_empty else ""
+    if is_empty:
+        return None, "it is empty"
+    return None, ""
 
 
 def _digest(full: str, status: os.stat_result) -> str:
@@ -129,14 +136,16 @@ def _digest(full: str, status: os.stat_result) -> str:
     if not stat.S_ISDIR(status.st_mode):
         raise OSError("it is neither a file nor a folder")
 
-    paths = list[str]()
+    paths: list[str] = []
     for folder, _, names in os.walk(full):
         paths += [os.path.join(folder, name) for name in names]
 
     parts = []
     for path in sorted(paths)[:_MOST_LISTED]:
         inner = os.lstat(path)
-        digest = _digest(path, inner) if stat.S_ISREG(inner.st_mode) else ""
+        digest = ""
+        if stat.S_ISREG(inner.st_mode):
+            digest = _digest(path, inner)
         parts.append(f"{os.path.relpath(path, full)}\0{digest}")
 
     text = "\n".join(sorted(parts))
@@ -145,13 +154,11 @@ def _digest(full: str, status: os.stat_result) -> str:
 
 def _full_path(place: Place, path: str) -> str:
     """Return the absolute path of an output. Raises ValueError for one outside the project."""
-    is_odd = not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > 4_000
-    full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
-    if (
-        is_odd
-        or not full.startswith(place.root.rstrip(os.sep) + os.sep)
-        or not discover.is_inside(full, place.top)
-    ):
+    if not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > _LONGEST_PATH:
+        raise ValueError("it is not in the project")
+    full = os.path.normpath(os.path.join(place.root, path))
+    is_below = full.startswith(place.root.rstrip(os.sep) + os.sep)
+    if not is_below or not discover.is_inside(full, place.top):
         raise ValueError("it is not in the project")
 
     below_top = os.path.relpath(os.path.realpath(full), os.path.realpath(place.top))
@@ -200,16 +207,20 @@ def find_committed_before(place: Place, paths: Sequence[str], instant: int) -> s
 
 
 def write_state(place: Place, file: str, before: Document | None, data: bytes) -> None:
-    """before: as it was read. Raises CheckpointError if it is another one by now."""
+    """Write one of the two files. Raises CheckpointError if it changed since it was read.
+
+    before: as it was read, None if it was missing.
+    """
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
         hint = command("checkpoint", "workflow", "archive", more=" moves it away")
         raise CheckpointError(f"{path} is a folder, and a file belongs there", hint)
-    if before is not None and before.text is None:  # it could not be read, so it cannot be compared
+    if before is None:
+        atomic.replace_known(path, None, data)
+    elif before.text is None:  # it could not be read, so it cannot be compared
         atomic.write_file(path, data)
-        return
-    known = None if before is None or before.text is None else before.text.encode()
-    atomic.replace_known(path, known, data)
+    else:
+        atomic.replace_known(path, before.text.encode(), data)
 
 
 def archive_state(
@@ -232,10 +243,8 @@ def archive_state(
     target = os.path.join(folder, name)
 
     for path in reversed(present):
-        content = read_content(path, place.top) if apart else None
-        if isinstance(content, bytes):
-            with suppress(CheckpointError):  # on a full disk it is moved as it is
-                atomic.write_file(path, set_apart(content))
+        if apart:
+            _set_apart(path, place)
         with atomic.reporting(path):
             os.rename(path, os.path.join(target, os.path.basename(path)))
 
@@ -245,8 +254,18 @@ def archive_state(
     return f"{layout.DIRECTORY}/{layout.ARCHIVE}/{name}"
 
 
+def _set_apart(path: str, place: Place) -> None:
+    content = read_content(path, place.top)
+    if isinstance(content, bytes):
+        with suppress(CheckpointError):  # on a full disk it is moved as it is
+            atomic.write_file(path, set_apart(content))
+
+
 def _claim_archive(folder: str, workflow_id: str, instant: str, *, is_rest: bool) -> str:
-    """Return the name of the archive for the state. is_rest: the other file was archived before."""
+    """Make the archive for the state, and return its name.
+
+    is_rest: the other file was archived before.
+    """
     begun = ""
     if is_rest:
         begun = max(list_archives(folder), key=layout.archive_order, default="")

@@ -1,4 +1,4 @@
-"""What the overview shows of a workflow: one line, read from its two files alone."""
+"""Show a workflow in one line, read from its two files alone."""
 
 import os
 from collections.abc import Sequence
@@ -36,8 +36,10 @@ def summarize(question: StatusQuestion) -> Summary:
 
     home = store.find_workflow_place(question.place.root)
     if question.reader == "completion":
-        listed = state.load_state(home, question.now).task_rows if home else []
-        return _complete([str(task.get("id")) for task in listed])
+        if home is None:
+            return _complete([])
+        rows = state.load_state(home, question.now).task_rows
+        return _complete([str(row.get("id")) for row in rows])
 
     if home is None:
         return Summary()

@@ -1,4 +1,4 @@
-"""The tasks in execution.json: what the verbs change, and what recovery does to lost ones."""
+"""Change the tasks in execution.json as the verbs do, and settle those whose session is gone."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -34,7 +34,9 @@ RECOVER = advise("if its session is gone", "checkpoint", "workflow", "recover")
 
 def task_name(task: Mapping[str, Any]) -> str:
     name = task.get("id")
-    return name.decode() if isinstance(name, bytes) else str(name)
+    if isinstance(name, bytes):
+        return name.decode()
+    return str(name)
 
 
 def max_attempts(task: Mapping[str, Any]) -> int:
@@ -47,8 +49,9 @@ def _read_count(value: Any) -> int:
         text = value.decode()
     elif type(value) is int:
         text = str(value)
-    is_count = text.isdecimal() and text.isascii() and len(text) < 10
-    return int(text) if is_count else 0
+    if text.isdecimal() and text.isascii() and len(text) < 10:
+        return int(text)
+    return 0
 
 
 def is_open(task: Mapping[str, Any]) -> bool:
@@ -62,7 +65,9 @@ def is_running(task: Mapping[str, Any]) -> bool:
 
 def read_status(value: Any) -> str:
     """Return one of our statuses for its synonyms, another word as it is; "" for none."""
-    text = value.strip() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip()
     word = text.lower().replace("-", "_").replace(" ", "_")
     return _SYNONYMS.get(word, shorten(text, 60))
 
@@ -105,8 +110,8 @@ def change_task(
 ) -> Finding | None:
     """Change a task, or return why that is refused. verb: one of CHANGES.
 
-    A task that is started and not known is added. output: what is at the place of the result, which
-    need not be there yet. runner: the session that runs it, and its process, "" if unknown.
+    A task that is started and not known is added. output: what is at the place of the result,
+    which need not be there yet. runner: the session that runs it, and its process, "" if unknown.
     """
     task = find_task(value, name)
     if task is None:
@@ -135,7 +140,9 @@ def change_task(
 
 def _unknown_task(value: Value, name: str) -> Finding:
     known = [quote(task_name(row)) for row in value["tasks"] if isinstance(row, dict)]
-    hint = f"there are: {', '.join(known[:12])}" if known else "no tasks yet"
+    hint = "no tasks yet"
+    if known:
+        hint = f"there are: {', '.join(known[:12])}"
     return make_error("workflow/unknown-task", f"no task {quote(name)}", "/tasks", hint)
 
 
@@ -163,7 +170,7 @@ def _start(task: Value, output: "OutputFile | None", now: int) -> None:
     task.update(status="running", started_at=write_instant(now))
     task.pop("completed_at", None)
     # what is there already is not the result of this attempt
-    task["digest"] = output.digest if output and output.digest else None
+    task["digest"] = _read_digest(output)
 
 
 def _finish(task: Value, output: "OutputFile | None", now: int) -> None:
@@ -171,19 +178,39 @@ def _finish(task: Value, output: "OutputFile | None", now: int) -> None:
         ended = now
         started = read_loose_instant(task.get("started_at"))
         if started is not None:
-            seconds, fraction = started
-            ended = max(now, seconds + 1 if fraction else seconds)
+            ended = max(now, next_second(started))
         task.update(status="complete", completed_at=write_instant(ended))
-    task["digest"] = output.digest if output and output.digest else None
+    task["digest"] = _read_digest(output)
+
+
+def next_second(instant: tuple[int, str]) -> int:
+    """Return the first whole second that is not before an instant."""
+    seconds, fraction = instant
+    if fraction:
+        return seconds + 1
+    return seconds
+
+
+def _read_digest(output: "OutputFile | None") -> str | None:
+    if output is None or not output.digest:
+        return None
+    return output.digest
 
 
 def _fail(task: Value, output: "OutputFile | None", now: int) -> None:
     """Count an attempt: the task is pending again, and failed after the last one."""
     attempts = _read_count(task.get("attempts")) + 1
-    is_last = attempts >= max_attempts(task)
-    task.update(status="failed" if is_last else "pending", attempts=b"%d" % attempts)
-    if is_last:
+    task["attempts"] = b"%d" % attempts
+    task["status"] = _status_after(task, attempts)
+    if task["status"] == "failed":
         task["completed_at"] = write_instant(now)
+
+
+def _status_after(task: Mapping[str, Any], attempts: int) -> str:
+    """Return the status of a task after failed attempts. attempts: how many."""
+    if attempts >= max_attempts(task):
+        return "failed"
+    return "pending"
 
 
 def _retry(task: Value, output: "OutputFile | None", now: int) -> None:
@@ -255,50 +282,66 @@ def earliest_start(task: Mapping[str, Any]) -> int:
     if started is None:
         return 0
     has_no_zone = read_loose_instant(f"{task['started_at']}Z") is not None
-    return started[0] - UNKNOWN_ZONE if has_no_zone else started[0]
+    if has_no_zone:
+        return started[0] - UNKNOWN_ZONE
+    return started[0]
 
 
 def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> TaskStep:
     """Return what recovery does to a task whose session is gone. row: its index."""
     attempts = _read_count(task.get("attempts"))
-    reason = _explain_orphan(task, output)
-    if reason:
+    orphaned = _explain_orphan(task, output)
+    if orphaned:
         attempts += 1
-        status = "failed" if attempts >= max_attempts(task) else "pending"
-        error = f"interrupted: {reason}"
-        return TaskStep(row, task_name(task), "orphan", status, reason, attempts, error)
+        status = _status_after(task, attempts)
+        error = f"interrupted: {orphaned}"
+        return TaskStep(row, task_name(task), "orphan", status, orphaned, attempts, error)
 
-    result = output.value if isinstance(output.value, dict) else {}
+    result = _read_result(output)
     reported = read_status(result.get("status"))
     status = reported or "complete"
-    reported_error = result.get("error")
-    started = read_instant(task.get("started_at"))
+    reason = f"{output.path} exists"
+    if reported:
+        reason += f" and says {status}"
+
+    error = result.get("error", "")
+    if not isinstance(error, str):
+        error = ""
+    started, _ = read_instant(task.get("started_at")) or (0, "")
     return TaskStep(
         row,
         task_name(task),
         verdict="failed" if status == "failed" else "done",
         status=status,
-        reason=f"{output.path} exists" + (f" and says {status}" if reported else ""),
+        reason=reason,
         attempts=attempts,
-        error=reported_error if isinstance(reported_error, str) else "",
-        completed_at=write_instant(max(now, started[0] if started else 0)),
+        error=error,
+        completed_at=write_instant(max(now, started)),
         digest=output.digest,
     )
+
+
+def _read_result(output: OutputFile) -> dict[str, Any]:
+    """Return the members of a JSON result, {} for any other output."""
+    if isinstance(output.value, dict):
+        return output.value
+    return {}
 
 
 def _explain_orphan(task: Mapping[str, Any], output: OutputFile) -> str:
     """Return why a task has no result of its last attempt, "" if it has one."""
     path = output.path
+    if not path and output.state == "missing":
+        return "no output is named"
     if output.state == "missing":
-        return f"no output {path}" if path else "no output is named"
+        return f"no output {path}"
     if output.state == "outside":
         return f"{path}: {output.why}"
     if _is_as_before(task, output):
         return f"{path} is as it was before the attempt"
     if output.state == "unreadable":
         return f"{path} cannot be read: {output.why}"
-    result = output.value if isinstance(output.value, dict) else {}
-    status = read_status(result.get("status"))
+    status = read_status(_read_result(output).get("status"))
     if status in UNFINISHED:
         return f"{path} says {status}: it was not finished"
     return ""

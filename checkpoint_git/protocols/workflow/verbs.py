@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.finding import has_errors
+from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.hint import Blank, Hint, advise, command, describe_hint
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.placeholder import check_filled
@@ -168,6 +168,7 @@ examples:
 """,
 }
 
+
 # option -> the sub-verbs that take it
 TAKERS = {
     "yes": ("start", "resume", "advance"),
@@ -222,20 +223,29 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     verb = VERBS[args.action]
     _check_words(args, verb)
     if args.action in _ENTRIES and not args.fresh:
-        place = store.find_workflow_place(invocation.cwd)
-        lost = find_archived_work(place, invocation.now) if place else None
+        lost = _find_lost_work(invocation)
         if lost:
             return Outcome({"workflow_id": None}, [], [lost])
     return verb.act(args, invocation)
 
 
+def _find_lost_work(invocation: Invocation) -> Finding | None:
+    place = store.find_workflow_place(invocation.cwd)
+    if place is None:
+        return None
+    return find_archived_work(place, invocation.now)
+
+
 def _check_words(args: argparse.Namespace, verb: "WorkflowVerb") -> None:
-    """Raise CheckpointError for too many words, too few, or such that are not UTF-8 or
-    placeholders.
+    """Raise CheckpointError for too many words or too few, for a placeholder, or for bytes that
+    are not UTF-8.
     """
-    if not verb.least <= len(args.words) <= verb.most:
-        need = "needs" if len(args.words) < verb.least else "takes"
-        message = f"workflow {args.action} {need} {verb.words or 'no words'}"
+    usage = verb.words or "no words"
+    if len(args.words) < verb.least:
+        message = f"workflow {args.action} needs {usage}"
+        raise CheckpointError(message, _show_usage(args.action, verb))
+    if len(args.words) > verb.most:
+        message = f"workflow {args.action} takes {usage}"
         raise CheckpointError(message, _show_usage(args.action, verb))
 
     check_filled(vars(args))
@@ -255,7 +265,8 @@ def _show_usage(action: str, verb: "WorkflowVerb") -> Hint:
 
 def _open_writer(invocation: Invocation, place: Place | None = None) -> WorkflowWriter:
     place = place or store.open_place(invocation.cwd)
-    return WorkflowWriter(place, invocation.now, say_waiting(invocation.stderr), invocation.session)
+    on_wait = say_waiting(invocation.stderr)
+    return WorkflowWriter(place, invocation.now, on_wait, invocation.session)
 
 
 def _report(changed: ChangedWorkflow, lines: list[Block], **members: Any) -> Outcome:
@@ -289,8 +300,9 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     state = load_state(place, invocation.now)
     findings = [finding for document in state.documents for finding in document.findings]
     data = {**state.data(), "tasks": state.tasks}
-    is_incomplete = state.phase is None or state.execution is None
-    trouble = find_trouble(state, invocation.now) if is_incomplete else findings
+    trouble = findings
+    if state.phase is None or state.execution is None:
+        trouble = find_trouble(state, invocation.now)
     if has_errors(trouble):
         return Outcome(data, [], trouble)
 
@@ -305,8 +317,8 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         Line(f"Approved: {approved}"),
         *_list_tasks(state),
     ]
-    agent = f" {plan.agent}" if plan.agent else ""
-    lines.append(Line(f"next: {plan.action}{agent}: {plan.reason}", hint=plan.hint))
+    action = f"{plan.action} {plan.agent}".rstrip()
+    lines.append(Line(f"next: {action}: {plan.reason}", hint=plan.hint))
     return Outcome(data, lines, findings)
 
 
@@ -335,8 +347,11 @@ def _validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     state = load_state(store.open_place(invocation.cwd), invocation.now)
     findings = find_trouble(state, invocation.now)
     errors = [finding for finding in findings if finding.level == "error"]
-    result = plural(len(errors), "error") if errors else "in order"
-    line = Line(f"workflow {state.workflow_id or '?'}: {result}", "bad" if errors else "good")
+    name = state.workflow_id or "?"
+    if errors:
+        line = Line(f"workflow {name}: {plural(len(errors), 'error')}", "bad")
+    else:
+        line = Line(f"workflow {name}: in order", "good")
     return Outcome({**state.data(), "valid": not errors}, [line], findings)
 
 
@@ -356,7 +371,9 @@ def _fail(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _step_back(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    phase = layout.check_phase(args.words[0]) if args.words else ""
+    phase = ""
+    if args.words:
+        phase = layout.check_phase(args.words[0])
     changed = _open_writer(invocation).step_back(phase, args.note or "")
     current = changed.state.value.get("current_phase")
     text = f"workflow {changed.state.workflow_id}: {current} is to be done again"
@@ -368,7 +385,9 @@ def _advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     approvals = read_approvals(writer.place, args.approvals, invocation.env)
     changed = writer.advance(approvals, args.output, approved=args.yes, force=args.force)
     outcome = _report(changed, [], following=changed.following or None, archive=changed.archive)
-    return outcome if changed.refused else outcome._replace(blocks=_advanced_lines(changed))
+    if changed.refused:
+        return outcome
+    return outcome._replace(blocks=_advanced_lines(changed))
 
 
 def _advanced_lines(changed: ChangedWorkflow) -> list[Block]:
@@ -381,7 +400,9 @@ def _advanced_lines(changed: ChangedWorkflow) -> list[Block]:
 
 
 def _archive_lines(changed: ChangedWorkflow) -> list[Block]:
-    return [Line(f"archived to {changed.archive}")] if changed.archive else []
+    if not changed.archive:
+        return []
+    return [Line(f"archived to {changed.archive}")]
 
 
 def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -458,7 +479,9 @@ def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     layout.parse_approvals(args.approvals or "none")
     writer = _open_writer(invocation, store.plan_workflow_place(invocation.cwd))
     changed = writer.start(name, unasked=True)
-    return _describe_start(changed, []) if changed else _take_up(writer, args, invocation, name)
+    if changed is None:  # there is an unfinished workflow
+        return _take_up(writer, args, invocation, name)
+    return _describe_start(changed, [])
 
 
 def _resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -547,8 +570,11 @@ def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
     answers = {}
     if question.kind != "corrupt":
         answers["resume"] = command("checkpoint", "workflow", "resume", "--yes")
-    begin = ("start", fresh_name) if fresh_name else ("resume",)
-    answers["fresh"] = command("checkpoint", "workflow", *begin, "--fresh")
+    if fresh_name:
+        answers["fresh"] = command("checkpoint", "workflow", "start", fresh_name, "--fresh")
+    else:
+        answers["fresh"] = command("checkpoint", "workflow", "resume", "--fresh")
+
     data = {
         **state.data(),
         "question": question.text,
@@ -661,7 +687,10 @@ def _plan_lines(plan: WorkflowPlan) -> list[Block]:
 
 
 class WorkflowVerb(NamedTuple):
-    """least, most: of the words that follow, which the usage calls `words`."""
+    """A sub-verb.
+
+    least, most: how many words follow. words: what the usage calls them.
+    """
 
     act: Callable[[argparse.Namespace, Invocation], Outcome]
     least: int = 0
