@@ -379,8 +379,9 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
 
 def _describe_elsewhere(setup: Installation) -> Finding:
     where = setup.folder.path or "nowhere"
-    outside = f"core.hooksPath leads to {where}, outside this repository"
-    message = f"{outside}: git runs none of our hooks"
+    message = (
+        f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
+    )
     what = "call `checkpoint hook` from the hooks there, or use this clone's own"
     hint = chain(what, _OWN_HOOKS)
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
