@@ -389,8 +389,10 @@ def _describe_elsewhere(setup: Installation) -> Finding:
 
 def _describe_unreached(hooks: list[HookFile], setup: Installation) -> Finding:
     described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
-    unreached = f"git does not run {len(hooks)} of our hooks as init wrote them"
-    message = f"{unreached}, in {setup.folder.path}: {described}"
+    where = setup.folder.path
+    message = (
+        f"git does not run {len(hooks)} of our hooks as init wrote them, in {where}: {described}"
+    )
 
     hint: AnyHint = _INSTALL
     if setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]:
