@@ -1,6 +1,7 @@
 """Keep what git sees in a work tree as a commit, for the guard and agents' hooks.
 
-Agents' hooks start this file alone, with `python -I -S`, so it imports nothing of the package.
+Agents' hooks start this file alone, with `python -I -S`: of the package it imports the lock, once
+there is a repository.
 
 Nothing of the user's is touched. A private git directory, `checkpoint/automatic` in the user's, has
 an index, ignore rules and attributes of its own, and shares the repository's objects. A point is a
@@ -17,6 +18,10 @@ import stat
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
 REF = "CHECKPOINT_HEAD"
 MOST = 500  # points of a work tree
 BUDGET = "checkpoint.pointsBudget"  # bytes that they may add to the objects of HEAD
@@ -27,6 +32,8 @@ _OFTEN = 20
 _ATTEMPTS = 3
 _LONGEST_LOCK = 10_000_000_000  # nanoseconds; git holds the lock of a ref for milliseconds
 _NAP = 0.1  # seconds
+# seconds that another session's point is waited for: its first one may add gigabytes
+_LONGEST_TURN = 600.0
 _TICK = 10_000_000  # nanoseconds by which the times of files may lag behind the clock
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 _SETTINGS = """\
@@ -194,17 +201,14 @@ def take(start: str, label: str) -> str:
     """Return the tree of what git sees now, "" outside a repository.
 
     It is kept if it is new and has a label: "SESSION NEXT", such as "3f2a before Edit"; "" to keep
-    nothing. Raises OSError if git cannot keep it.
+    nothing. Raises OSError if git cannot keep it, CheckpointError if another session holds the
+    points.
     """
     repository = find_repository(start)
     if repository is None:
         return ""
 
-    import fcntl  # here, because Windows has none and the module is imported by what runs there
-
-    os.makedirs(os.path.dirname(repository.home), exist_ok=True)
-    with open(f"{repository.home}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a killed process holds it no longer
+    with _hold_points(repository):
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return _take_locked(repository, label)
@@ -218,6 +222,14 @@ def take(start: str, label: str) -> str:
                 shutil.rmtree(repository.home, ignore_errors=True)
 
     raise AssertionError("the last attempt returns or raises")
+
+
+def _hold_points(repository: SnapshotRepository) -> "AbstractContextManager[None]":
+    """Return the lock of a work tree's automatic points, as every write has one."""
+    from checkpoint_git.disk.lock import hold_lock  # late: outside a repository nothing is locked
+
+    os.makedirs(os.path.dirname(repository.home), exist_ok=True)
+    return hold_lock(f"{repository.home}.lock", _LONGEST_TURN)
 
 
 def _take_locked(repository: SnapshotRepository, label: str) -> str:
@@ -247,7 +259,7 @@ def _take_locked(repository: SnapshotRepository, label: str) -> str:
     if label and _keep(repository, tree, label):
         number = int(repository.ask("rev-list", "--walk-reflogs", "--count", REF, "--") or 0)
         if label.endswith(_END) or number % _OFTEN == 0 or size > budget // _OFTEN:
-            drop_oldest(repository)
+            _drop_oldest_locked(repository, MOST)
 
     return tree
 
@@ -555,8 +567,14 @@ def _read_budget(repository: SnapshotRepository) -> int:
 def drop_oldest(repository: SnapshotRepository, most: int = MOST) -> int:
     """Drop the oldest points until the others are within the budget, and return their number.
 
-    The newest stays, unless most is 0.
+    The newest stays, unless most is 0. Raises CheckpointError if another session holds the points.
     """
+    with _hold_points(repository):
+        return _drop_oldest_locked(repository, most)
+
+
+def _drop_oldest_locked(repository: SnapshotRepository, most: int) -> int:
+    # git drops entries of a reflog by their number, which a point that is added meanwhile changes
     budget = _read_budget(repository)
     commits = repository.ask("rev-list", "--walk-reflogs", REF, "--").split()
     keep = min(len(commits), most)
@@ -610,6 +628,7 @@ def _read_call() -> bytes:
 
 
 if __name__ == "__main__":
+    sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
     try:
         take(os.getcwd(), find_label(_read_call()))
     except Exception as error:  # whatever goes wrong, this hook stops no tool call

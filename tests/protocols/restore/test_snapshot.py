@@ -9,12 +9,15 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from checkpoint_git.core import platform
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.protocols.restore import snapshot
 from checkpoint_git.protocols.restore.api import RestorePoints
 from tests.support.command import run_here
@@ -440,6 +443,31 @@ def test_sessions_side_by_side_all_end_well(work: GitRepo) -> None:
         assert [hook.communicate(timeout=60) for hook in hooks] == [(b"", b"")] * 4
         assert work.git("show", f"{snapshot.REF}:a.py") == str(number)
     assert len(labels(work)) == 2
+
+
+def test_points_are_written_and_dropped_alone_where_the_file_system_grants_every_lock(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "flock", lambda descriptor, wait: True)
+    lock = work.path / ".git/checkpoint/automatic.lock"
+    locked = list[str]()
+    for name in ("_take_locked", "_drop_oldest_locked"):
+        real = getattr(snapshot, name)
+
+        def note(*given: object, name: str = name, real: Callable[..., object] = real) -> object:
+            with pytest.raises(CheckpointError, match="has held"), hold_lock(str(lock), 0):
+                pass
+            locked.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(snapshot, name, note)
+
+    assert snapshot.take(str(work.path), "s-1 before Edit")
+    repository = snapshot.find_repository(str(work.path))
+    assert repository is not None
+    assert snapshot.drop_oldest(repository, 0) == 1
+    assert locked == ["_take_locked", "_drop_oldest_locked"]
+    assert sorted(path.name for path in lock.parent.iterdir()) == ["automatic", "automatic.lock"]
 
 
 def test_work_trees_have_their_own(work: GitRepo) -> None:
