@@ -44,6 +44,10 @@ def parse_lines(text: str) -> Node:
 
 def _read_record(text: str, start: int, end: int) -> "Any":
     line = text[start:end]
+    if line.startswith(BYTE_ORDER_MARK):  # scan_tokens would pass over it, as at a file's start
+        message = "a byte order mark is only allowed at the start of the file"
+        raise JsonTextError("json/syntax", message, text, start)
+
     try:
         value = scan_tokens(line)
         refuse_depth(line, value)

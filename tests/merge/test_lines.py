@@ -129,6 +129,7 @@ def test_an_emptied_file_and_an_empty_base_have_no_records() -> None:
     (b"12\n", "a line of JSON Lines is an object or a list", 2),
     (b'{"a": 1, "a": 2}\n', "the key 'a' appears twice in one object", 2),
     (b"// no\n", "expected a value, found '// no'", 2),
+    (b'\xef\xbb\xbf{"a": 1}\n', "a byte order mark is only allowed at the start of the file", 2),
     (b"<<<<<<< x\n", "the file has conflict markers: a merge was not finished here", 2),
     (b"[" * 101 + b"]" * 101, "nested more than 100 levels deep", 2),
 ])  # fmt: skip
