@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,27 @@ def test_lines_that_are_no_message_are_answered_with_what_is_wrong(pipe: Pipe) -
     codes = [each["error"]["code"] for each in heard]
     assert codes == [-32700, -32700, -32600, -32700, -32600, -32700, -32700, codes[-1]]
     assert pipe.hear() == {"jsonrpc": "2.0", "id": 9, "result": {}}
+
+
+def test_a_request_that_cannot_be_read_is_refused_by_its_id(pipe: Pipe) -> None:
+    half = call("a-7", "checkpoint_note", skill="build", text="\ud800")
+    wrong: dict[str | int | None, dict[str, Any]] = {
+        "a-7": half,
+        8: {**half, "id": 8, "params": []},
+        10: {**PING, "id": 10, "jsonrpc": "1.0"},
+        None: {**half, "id": "\udfff"},
+    }
+    pipe.say(*wrong.values(), PING)
+    heard = [pipe.hear() for _ in wrong]
+    assert [refused["id"] for refused in heard] == list(wrong)
+    codes = [refused["error"]["code"] for refused in heard]
+    assert codes == [-32700, -32600, -32600, -32700]
+    assert "hex escape at line 1 column" in heard[0]["error"]["message"]
+    assert pipe.hear() == {"jsonrpc": "2.0", "id": 9, "result": {}}
+
+    no_request = {"jsonrpc": "2.0", "id": 3, "result": {"text": "\ud800"}}
+    pipe.say(no_request, PING)
+    assert (pipe.hear()["id"], pipe.hear()["id"]) == (None, 9)
 
 
 def test_a_batch_is_refused(pipe: Pipe) -> None:
