@@ -39,12 +39,21 @@ _ASSIGNED = re.compile(
 _SAMPLE = re.compile(
     r"(.)\1{7}|example|placeholder|change_?me|your|^(?:password|passwd|secret|x+)$", re.IGNORECASE
 )
-# password=..., "api_key": "...", --token ..., Authorization: Bearer ...
-_ANNOUNCED = re.compile(
-    r"(?i)((?<![a-z])(?:[a-z0-9]{1,30}[-_.]){0,4}"
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?secret"
-    r"|credentials?|auth[-_]?key|signature|sig)"
-    r"[\"']?\s{0,3}(?:=|:(?!//)|=>|:=)\s{0,3}(?:bearer\s+|basic\s+)?[\"']?)([^\s\"'&,;<>()\[\]{}]{4,})"
+# password=..., "api_key": "...", Authorization: Bearer ...
+_NAME = r"(?i)((?<![a-z])(?:[a-z0-9]{1,30}[-_.]){0,4}(?:%s)"
+_SEPARATOR = r"[\"']?\s{0,3}(?:=|:(?!//)|=>|:=)\s{0,3}(?:bearer\s+|basic\s+)?[\"']?)"
+_VALUE = r"([^\s\"'&,;<>()\[\]{}]{4,})"
+# what people choose may be a word
+_CHOSEN = "pass(?:word|wd|phrase)?|pwd|secret"
+# what machines make is none: "id-token: write", "the token: expired, so ..."
+_MADE = (
+    "token|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?secret"
+    "|credentials?|auth[-_]?key|signature|sig"
+)
+_NO_WORD = r"(?!(?<=: )(?-i:[A-Za-z][a-z]{1,14})(?=[.:!?]?(?:[\s\"'&,;<>()\[\]{}]|\Z)))"
+_ANNOUNCED = (
+    re.compile(_NAME % _CHOSEN + _SEPARATOR + _VALUE),
+    re.compile(_NAME % _MADE + _SEPARATOR + _NO_WORD + _VALUE),
 )
 _OPTION = re.compile(
     r"(?i)(--(?:[a-z0-9]{1,20}-){0,3}(?:password|passwd|secret|token|api-key|access-key)\s+)([^\s-][^\s]{3,})"
@@ -65,7 +74,7 @@ def redact(text: str) -> str:
     if len(text) < 8:
         return text
     text = hide_tokens(text)
-    for pattern in (_ANNOUNCED, _OPTION, _BEARER):
+    for pattern in (*_ANNOUNCED, _OPTION, _BEARER):
         text = pattern.sub(rf"\g<1>{HIDDEN}", text)
     # a hash and a name in small letters stay
     return _RUN.sub(
