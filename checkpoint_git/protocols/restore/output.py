@@ -150,7 +150,9 @@ def size_text(size: int) -> str:
     """Return a number of bytes as "3.1 KB"."""
     for name, unit in _UNITS.items():
         if size >= unit:
-            return f"{size / unit:.1f} {name}"
+            # in whole numbers: a manifest may claim more than a float can hold
+            tenths = (size * 10 + unit // 2) // unit
+            return f"{tenths // 10}.{tenths % 10} {name}"
     return f"{size} bytes"
 
 

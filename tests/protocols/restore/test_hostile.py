@@ -14,6 +14,7 @@ from checkpoint_git.protocols.restore import store
 from checkpoint_git.protocols.restore.contents import hash_contents, read_entry
 from tests.support.command import BIN, run_here
 from tests.support.hostile import ODD_FILES, put_odd
+from tests.support.odd_types import ODD_VALUES, list_places, put
 from tests.support.repos import GitRepo, copy_built
 from tests.support.restore_points import ask, fork, manifest_file
 
@@ -235,6 +236,29 @@ def test_a_log_that_cannot_be_written_stops_before_anything_is_done(
         ask(work.path, *words, code=2)
     assert len(ask(work.path, "list")["restore_points"]) == before
     assert (work.path / "a").read_text() == "harm\n"
+
+
+def test_any_type_at_any_place_of_a_manifest_is_listed(work: GitRepo) -> None:
+    (point,) = (path.name for path in (work.path / ".checkpoints").iterdir())
+    kept = work.path / ".git/checkpoint-restore"
+    good = json.loads((kept / point / "manifest.json").read_text())
+    count = 1
+    for kind in ("huge number", "object of twenty"):
+        for place in list_places(good):
+            if place in ((), ("id",), ("digest",)):
+                continue
+            name = f"chk_20260101_000000_{count:06d}"
+            value = put({**good, "id": name}, place, ODD_VALUES[kind])
+            value["digest"] = store.find_digest(value)
+            (kept / name).mkdir()
+            (kept / name / "manifest.json").write_bytes(store.write_text(value))
+            count += 1
+
+    listed = ask(work.path, "list")["restore_points"]
+    assert len(listed) == count
+    assert {"active", "damaged"} <= {row["state"] for row in listed}
+    shown = run_here("restore-point", "list", cwd=work.path)
+    assert (shown.returncode, len(shown.stdout.splitlines()) > count) == (0, True)
 
 
 @pytest.mark.parametrize("damage", ["half", "empty", "array", "nul", "crlf", "fifo"])
