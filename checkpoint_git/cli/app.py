@@ -2,6 +2,7 @@
 into an exit code.
 """
 
+import argparse
 import atexit
 import os
 import sys
@@ -37,30 +38,34 @@ NOT_STARTED = 4  # by its path: a package is missing, so a hook tries `checkpoin
 BY_PATH = 10
 
 _DOCTOR = "checkpoint-doctor"
+# the file that was started -> how the user spells the command
+_PROGRAMS = {
+    "git-checkpoint": "git checkpoint",
+    "__main__.py": "python -m checkpoint_git",
+    _DOCTOR: _DOCTOR,
+}
 _OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of their logs
 _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 
 
 def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
-    """The `checkpoint` command. Without argv the process's own words are used, and it ends here;
-    else the exit code.
+    """Run the `checkpoint` command.
 
+    With argv, return the exit code. Without, run the words of the process, and end it.
     is_by_path: a hook started the package by its path, and asks by the exit code whether it started
     (BY_PATH).
     """
-    names = {
-        "git-checkpoint": "git checkpoint",
-        "__main__.py": "python -m checkpoint_git",
-        _DOCTOR: _DOCTOR,
-    }
-    program = names.get(os.path.basename(sys.argv[0] if sys.argv else ""), "checkpoint")
+    started_as = os.path.basename(sys.argv[0]) if sys.argv else ""
+    program = _PROGRAMS.get(started_as, "checkpoint")
     first = ["doctor"] if program == _DOCTOR else []
     if argv is not None:
         return _run_and_report([*first, *argv], program)
+
     if sys.getfilesystemencoding() != "utf-8" and "PYTHONUTF8" not in os.environ:
         # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as two
         # letters
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
+        line = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+        os.execv(sys.executable, line)  # noqa: S606 - ourselves
 
     code = _run_and_report([*first, *sys.argv[1:]], program, is_by_path=is_by_path)
     if is_by_path and code in (FINDINGS, COULD_NOT_RUN, BUG):
@@ -76,44 +81,50 @@ def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
 
 
 def find_request(words: list[str], program: str = "checkpoint") -> CommandLine:
-    """The first word that is not a global option names the verb. Raises UsageError."""
-    at = find_verb_at(words)
-    if at is None:
+    """Find the verb, which is the first word that is not a global option. Raises UsageError."""
+    index = find_verb_at(words)
+    if index is None:
         return CommandLine(program, DEFAULT_VERB, words)
-    words = [*words[:at], *LONG_VERBS.get(words[at], words[at : at + 1]), *words[at + 1 :]]
-    verb = words[at]
+
+    before, after = words[:index], words[index + 1 :]
+    verb, *added = LONG_VERBS.get(words[index], [words[index]])
+    after = added + after
     if verb not in VERBS and verb not in SHORT_VERBS:
-        near = MEANT_VERBS.get(verb) or find_near(
-            verb, [name for name, row in VERBS.items() if row.summary]
-        )
-        meant = f"did you mean {near}?" if near else ""
-        shown = escape_controls(shorten(verb, 60))
-        if verb in list_names(words):
-            after = (
-                words[at + 1 :]
-                if VERBS.keys() & words[at + 1 : at + 2]
-                else ["status", *words[at + 1 :]]
-            )
-            line = advise("write it as", *program.split(), *words[:at], after[0], verb, *after[1:])
-            raise UsageError(f'"{shown}" is not a command but a checkpoint', line)
-        lists = command(*program.split(), "--help", more=" lists the commands")
-        raise UsageError(f'"{shown}" is not a command', join_hints(meant, lists))
+        raise _refuse_verb(verb, before, after, program)
 
     verb = SHORT_VERBS.get(verb, verb)
     if program == _DOCTOR:
-        return CommandLine(program, verb, words[1:])
-    own, nested, words = parser.find_nested(verb, words[:at] + words[at + 1 :])
-    return CommandLine(f"{program} {verb} {nested}".rstrip(), own, words)
+        return CommandLine(program, verb, before + after)
+    name, nested, words = parser.find_nested(verb, before + after)
+    return CommandLine(f"{program} {verb} {nested}".rstrip(), name, words)
+
+
+def _refuse_verb(verb: str, before: list[str], after: list[str], program: str) -> UsageError:
+    """Return the error for a word that is not a verb. before, after: the other words of the line."""
+    shown = escape_controls(shorten(verb, 60))
+    if verb in list_names([*before, verb, *after]):
+        line = [*after] if after and after[0] in VERBS else ["status", *after]
+        line.insert(1, verb)
+        hint = advise("write it as", *program.split(), *before, *line)
+        return UsageError(f'"{shown}" is not a command but a checkpoint', hint)
+
+    listed = [name for name, row in VERBS.items() if row.summary]
+    near = MEANT_VERBS.get(verb) or find_near(verb, listed)
+    question = f"did you mean {near}?" if near else ""
+    lists = command(*program.split(), "--help", more=" lists the commands")
+    return UsageError(f'"{shown}" is not a command', join_hints(question, lists))
 
 
 def _wants_json(words: list[str]) -> bool:
-    # asked before anything is parsed, because parsing can fail
-    words = words[: words.index("--")] if "--" in words else words
-    pairs = zip(words, [*words, ""][1:], strict=True)
-    return any(
-        word in ("--json", "--format=json") or (word, after) == ("--format", "json")
-        for word, after in pairs
-    )
+    """Whether a line asks for JSON. Nothing is parsed for it, because parsing can fail."""
+    before = ""
+    for word in words:
+        if word == "--":
+            return False
+        if word in ("--json", "--format=json") or (before, word) == ("--format", "json"):
+            return True
+        before = word
+    return False
 
 
 def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False) -> int:
@@ -125,7 +136,7 @@ def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False)
         _silence_stdout()
         return CLEAN
     except KeyboardInterrupt:
-        # a person knows what the keys did
+        # a user knows what the keys did
         if _find_error_renderer(words) is not None or _wants_json(words):
             hint = "every file is either written completely or unchanged: check, then run it again"
             _report_error(words, CheckpointError("interrupted", hint))
@@ -133,43 +144,40 @@ def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False)
     except CheckpointError as error:
         return _report_error(words, error)
     except OSError as error:  # one that no command expected, such as a full disk
-        place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-        return _report_error(
-            words, CheckpointError(f"{place}{error.strerror or error}", "fix that and try again")
-        )
-    except Exception as error:
+        message = str(error.strerror or error)
+        if isinstance(error.filename, str):
+            message = f"{error.filename}: {message}"
+        return _report_error(words, CheckpointError(message, "fix that and try again"))
+    except ImportError as error:
         from checkpoint_git.disk.installation import find_missing
 
-        missing = find_missing(error, words) if isinstance(error, ImportError) else None
+        missing = find_missing(error, words)
         if missing is None:
             return _report_bug(words, error)
         if is_by_path:
             return NOT_STARTED
         return _report_error(words, missing)
+    except Exception as error:
+        return _report_bug(words, error)
 
 
 def _run(words: list[str], program: str) -> int:
     answer = _answer_without_verb(words, program)
-    if words[:1] == ["help"] and not answer:
-        words = [*words[1:], "--help"]
-    elif answer:
+    if answer:
         _write(_stream("stdout"), answer)
         return CLEAN
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
 
     request = find_request(words, program)
     if not IS_POSIX and request.verb.partition(" ")[0] in POSIX_ONLY:
-        raise CheckpointError(
-            f"`checkpoint {request.verb}` does not run on Windows yet", "run it in WSL"
-        )
+        message = f"`checkpoint {request.verb}` does not run on Windows yet"
+        raise CheckpointError(message, "run it in WSL")
 
     module = load_verb(request.verb)
-    args = parser.parse(
-        request, module, parser.list_formats(request.verb, module, tuple(render.FORMATS))
-    )
-    stdin, stdout, stderr = map(_stream, ("stdin", "stdout", "stderr"))
-    asks = args.format == "text" and stdin.isatty() and stderr.isatty()
-    cwd, now = _find_directory(args.directory), int(time.time())
-    invocation = Invocation(cwd, os.environ, now, stdin, stdout, stderr, asks)
+    formats = parser.list_formats(request.verb, module, tuple(render.FORMATS))
+    args = parser.parse(request, module, formats)
+    invocation = _make_invocation(args)
     if hasattr(module, "answer"):
         return _print_answer(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
@@ -192,10 +200,26 @@ def _run(words: list[str], program: str) -> int:
     return _print_answer(Answer(_page(request.verb, args, pieces, invocation), outcome.code))
 
 
-def _page(verb: str, args: Any, pieces: Iterable[str], invocation: Invocation) -> Iterable[str]:
-    """Show what is longer than the terminal in the pager; return what is left to print."""
-    may_page = verb in PAGED and args.format == "text" and not args.no_pager
-    height = invocation.height if may_page else 0
+def _make_invocation(args: argparse.Namespace) -> Invocation:
+    stdin, stdout, stderr = _stream("stdin"), _stream("stdout"), _stream("stderr")
+    return Invocation(
+        cwd=_find_directory(args.directory),
+        env=os.environ,
+        now=int(time.time()),
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        interactive=args.format == "text" and stdin.isatty() and stderr.isatty(),
+    )
+
+
+def _page(
+    verb: str, args: argparse.Namespace, pieces: Iterable[str], invocation: Invocation
+) -> Iterable[str]:
+    """Show what is longer than the terminal in the pager; return what is still to be printed."""
+    if verb not in PAGED or args.format != "text" or args.no_pager:
+        return pieces
+    height = invocation.height
     if not height:
         return pieces
     from checkpoint_git.cli.pager import show_paged
@@ -204,22 +228,21 @@ def _page(verb: str, args: Any, pieces: Iterable[str], invocation: Invocation) -
 
 
 def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:
-    # Append the outcome as far as the GitHub job's page has room
+    """Append the outcome to the page of a GitHub job, as far as that has room."""
     path = invocation.env.get("GITHUB_STEP_SUMMARY", "")
-    if path:
-        from checkpoint_git.cli.render.markdown import cut_page
+    if not path:
+        return
+    from checkpoint_git.cli.render.markdown import cut_page
 
-        screen = read_screen(invocation.stdout, invocation.env, colour=False, quiet=False)
-        title = f"{verb} {outcome.data.get('action', '')}".rstrip()
-        text = f"### checkpoint {title}\n\n{render.render(verb, outcome, 'md', screen)}\n"
-        try:
-            with open(path, "ab") as page:
-                page.write(cut_page(text.encode("utf-8", "replace"), page.tell()))
-        except OSError as error:
-            _write(
-                _stream("stderr"),
-                f"checkpoint: the job's summary could not be written: {error.strerror}\n",
-            )
+    screen = read_screen(invocation.stdout, invocation.env, colour=False, quiet=False)
+    title = f"{verb} {outcome.data.get('action', '')}".rstrip()
+    text = f"### checkpoint {title}\n\n{render.render(verb, outcome, 'md', screen)}\n"
+    try:
+        with open(path, "ab") as page:
+            page.write(cut_page(text.encode("utf-8", "replace"), page.tell()))
+    except OSError as error:
+        message = f"checkpoint: the job's summary could not be written: {error.strerror}\n"
+        _write(_stream("stderr"), message)
 
 
 def _print_answer(answer: Answer) -> int:
@@ -252,15 +275,19 @@ def _find_directory(wished: str) -> str:
 
 
 def _stream(name: str) -> TextIO:
-    # A standard stream; one that leads nowhere where the process was started without it
+    """Return a standard stream, or one that leads nowhere if the process has none."""
     stream: TextIO | None = getattr(sys, name)
-    return stream if stream is not None else open(os.devnull, "r" if name == "stdin" else "w")
+    if stream is not None:
+        return stream
+    return open(os.devnull, "r" if name == "stdin" else "w")
 
 
 def _write(stream: TextIO, text: str) -> None:
+    if "##" in text and os.environ.keys() & _JOBS:
+        for sign in _OBEYED:
+            text = text.replace(sign, f"{sign[:-1]}\\u005b")  # which JSON reads as it was
+
     buffer = getattr(stream, "buffer", None)
-    for sign in _OBEYED if "##" in text and os.environ.keys() & _JOBS else ():
-        text = text.replace(sign, f"{sign[:-1]}\\u005b")  # which JSON reads as it was
     stream.flush()
     if buffer is None:
         stream.write(text)
@@ -276,22 +303,24 @@ def _silence_stdout() -> None:
 
 
 def _find_verb(words: list[str]) -> str:
-    at = find_verb_at(words)
-    if at is None:
+    index = find_verb_at(words)
+    if index is None:
         return DEFAULT_VERB
-    return parser.find_nested(words[at], words[:at] + words[at + 1 :])[0]
+    return parser.find_nested(words[index], words[:index] + words[index + 1 :])[0]
 
 
 def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
-    """For a verb whose errors have a form of their own; None if it was not even loaded."""
+    """Return the function for a verb whose errors have a special form; None if it is not loaded."""
     verb = _find_verb(words)
-    module = sys.modules.get(VERBS[verb].module) if verb in VERBS else None
-    return getattr(module, "tell_error", None)
+    if verb not in VERBS:
+        return None
+    return getattr(sys.modules.get(VERBS[verb].module), "tell_error", None)
 
 
 def _report_error(
-    words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any
+    words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **members: Any
 ) -> int:
+    """Print an error, and return the exit code. members: what its JSON has besides."""
     renderer = _find_error_renderer(words)
     if renderer is not None:
         answer = renderer(words, error)
@@ -303,11 +332,9 @@ def _report_error(
         return _print_error(error, code)
     from checkpoint_git.cli.render import json
 
+    document = json.make_error(_find_verb(words), error.message, error.hint, **members)
     try:
-        _write(
-            _stream("stdout"),
-            json.write(json.make_error(_find_verb(words), error.message, error.hint, **more)),
-        )
+        _write(_stream("stdout"), json.write(document))
     except OSError:
         _silence_stdout()
 
@@ -338,9 +365,8 @@ def _write_log(words: list[str], error: Exception) -> str | None:
     import tempfile
     import traceback
 
-    text = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n" + "".join(
-        traceback.format_exception(error)
-    )
+    head = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n"
+    text = head + "".join(traceback.format_exception(error))
     try:
         descriptor, path = tempfile.mkstemp(prefix="checkpoint-", suffix=".log")
         with open(descriptor, "wb") as stream:
@@ -352,21 +378,21 @@ def _write_log(words: list[str], error: Exception) -> str | None:
 
 
 def _answer_without_verb(words: list[str], program: str) -> str:
+    """Return the text that a line without a verb asks for, "" if it needs one."""
     if words[:1] != ["help"] and find_verb_at(words) is not None:
         return ""
     from checkpoint_git.cli import help_text
 
+    lists_all = "--all" in words
     if words[:1] == ["help"]:
-        wanted = [word for word in words[1:] if not word.startswith("-")]
-        return (
-            help_text.show_topic(*wanted)
-            if wanted
-            else help_text.overview(program, "--all" in words)
-        )
+        topics = [word for word in words[1:] if not word.startswith("-")]
+        if topics:
+            return help_text.show_topic(topics[0])
+        return help_text.overview(program, lists_all)
 
     for word in words:
         if word in ("-h", "--help"):
-            return help_text.overview(program, "--all" in words)
+            return help_text.overview(program, lists_all)
         if word in ("-V", "-v", "--version"):
             return f"checkpoint {__version__}\n"
 

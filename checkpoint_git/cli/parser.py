@@ -41,49 +41,58 @@ _MEANT_OPTIONS = {"--list": "checkpoint status --short", "--open": "checkpoint r
 _UNKNOWN = "no checkpoint named"
 _GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-P", "--no-pager", "-q", "--quiet"))
 _GLOBAL_VALUES = ("-C", "--format")
+_HELP_WORDS = frozenset(("-h", "--help", "-V", "--version"))
 
 
-def global_span(words: list[str], at: int) -> int:
-    """Return how many words the option takes, 0 if there are none."""
-    word = words[at]
+def count_global_words(word: str) -> int:
+    """Return how many words a global option takes that begins with this one, 0 for another word."""
     if word in _GLOBAL_VALUES:
         return 2
-    return int(
-        word in _GLOBAL_FLAGS
-        or word.startswith("--format=")
-        or (word[:2] == "-C" and len(word) > 2)
-    )
+    has_value = word.startswith("--format=") or (word.startswith("-C") and word != "-C")
+    return int(has_value or word in _GLOBAL_FLAGS)
 
 
 def find_verb_at(words: list[str]) -> int | None:
-    # The first word that is not a global option
-    at = 0
-    while at < len(words):
-        span = global_span(words, at)
-        if not span:
-            return None if words[at].startswith("-") else at
-        at += span
+    """Return the index of the first word that is not a global option; None if that is no verb."""
+    index = 0
+    while index < len(words):
+        length = count_global_words(words[index])
+        if not length:
+            is_option = words[index].startswith("-")
+            return None if is_option else index
+        index += length
     return None
 
 
 def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
-    """(the verb whose module and page it is, a sub-verb that has its own or "", the words without
-    that).
+    """Find the module of a verb that may be short for another, or have nested sub-verbs.
+
+    Returns the verb whose module and page it is, the sub-verb that has its own module or "", and
+    the words without that sub-verb.
     """
-    verb, at = LONG_VERBS.get(verb, [SHORT_VERBS.get(verb, verb)])[0], find_verb_at(words)
-    if at is None:
+    verb = SHORT_VERBS.get(verb, verb)
+    if verb in LONG_VERBS:
+        verb = LONG_VERBS[verb][0]
+    index = find_verb_at(words)
+    if index is None:
         return verb, "", words
-    spelled = f"{verb} {words[at]}"
+
+    before, after = words[:index], words[index + 1 :]
+    spelled = f"{verb} {words[index]}"
     if spelled in NESTED:
-        return NESTED[spelled], words[at], [*words[:at], *words[at + 1 :]]
+        return NESTED[spelled], words[index], before + after
     if spelled in FORMER:
-        return verb, "", [*words[:at], FORMER[spelled], *words[at + 1 :]]
+        return verb, "", [*before, FORMER[spelled], *after]
     return verb, "", words
 
 
 class _Parser(argparse.ArgumentParser):
-    # argparse with three changes: what it complains about goes through our door and is in our
-    # words, an option's value may be `--`, and the text of --help is read when it is asked for
+    """argparse with three changes.
+
+    Its errors become a UsageError in our words, an option's value may be `--`, and the text of
+    --help is read when it is asked for.
+    """
+
     request: CommandLine
     sub_verb = ""
     typed: str  # the program with its sub-verb
@@ -104,20 +113,16 @@ class _Parser(argparse.ArgumentParser):
         width = help_text.read_width()
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
         usage = " ".join(self.format_usage().split())
-        self.usage = fill(
-            usage, width, subsequent_indent=" " * 11, break_on_hyphens=False
-        ).removeprefix("usage: ")
+        filled = fill(usage, width, subsequent_indent=" " * 11, break_on_hyphens=False)
+        self.usage = filled.removeprefix("usage: ")
+
         page = help_text.read_page(self.request.verb, self.sub_verb)
-        self.description, self.epilog = (
-            help_text.wrap(page.summary, width),
-            help_text.wrap(page.rest, width),
-        )
+        self.description = help_text.wrap(page.summary, width)
+        self.epilog = help_text.wrap(page.rest, width)
         return super().format_help()
 
     def format_usage(self) -> str:
-        """The options that may be left out are not named one by one, and choices are listed
-        below.
-        """
+        """Return the usage line. It names only what is required, and lists no choices."""
         from checkpoint_git.cli.help_text import read_page
 
         for action in self._actions:
@@ -125,98 +130,120 @@ class _Parser(argparse.ArgumentParser):
                 action.help = f"{action.help}; one of {', '.join(action.choices)}"
                 action.metavar = action.dest.upper()
 
-        head = (
-            f"{self.prog} {read_page(self.request.verb, self.sub_verb).head}"
-            if self.sub_verb
-            else self.prog
-        )
+        head = self.prog
+        if self.sub_verb:
+            head += f" {read_page(self.request.verb, self.sub_verb).head}"
+
         actions = [action for action in self._actions if action.help != argparse.SUPPRESS]
         shown = [action for action in actions if action.required or not action.option_strings]
-        has_more = self.takers or len(actions) > len(shown) + len(
-            self._action_groups[-1]._group_actions
-        )
-        formatter = self.formatter_class(prog=f"{head} [OPTIONS]" if has_more else head)
+        of_every_command = self._action_groups[-1]._group_actions
+        if self.takers or len(actions) > len(shown) + len(of_every_command):
+            head += " [OPTIONS]"
+
+        formatter = self.formatter_class(prog=head)
         formatter.add_usage(self.usage, shown, ())
         return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:
-        meant, words = find_meant(message, list(self._option_string_actions)), self.request.words
-        hint: AnyHint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split())
-        takes_name = [action.dest for action in self._actions if not action.option_strings][:1] == [
-            "skill"
-        ]
+        """Raise UsageError with a hint that fits what argparse complains about."""
+        near = find_meant(message, list(self._option_string_actions))
+        if near:
+            hint: AnyHint = f"did you mean {near}?"
+        else:
+            hint = " ".join(self.format_usage().split())
+
+        words = self.request.words
         strange = message.partition("unrecognized arguments: ")[2].split(" ")[0]
+        positionals = self._list_positionals()
+        takes_name = bool(positionals) and positionals[0].dest == "skill"
         if takes_name and message.startswith(_UNKNOWN):
             hint = self._name_checkpoints()
         elif takes_name and "arguments are required" in message:
             hint = join_hints(hint, self._name_checkpoints())
         elif takes_name and self.takes_text() and strange in words:
-            at = words.index(strange)
-            line = advise(
-                "if it is part of a text", *self.prog.split(), *words[:at], "--", *words[at:]
-            )
-            hint = join_hints(hint, line) if meant else line
+            start = words.index(strange)
+            line = [*self.prog.split(), *words[:start], "--", *words[start:]]
+            as_text = advise("if it is part of a text", *line)
+            hint = join_hints(hint, as_text) if near else as_text
 
         raise UsageError(escape_controls(message), join_hints(hint, self._show_help()))
 
     def _show_help(self) -> Hint:
         return command(*self.typed.split(), "--help", more=" shows more")
 
+    def _list_positionals(self) -> list[argparse.Action]:
+        return [action for action in self._actions if not action.option_strings]
+
     def _name_checkpoints(self) -> str:
-        """Return the checkpoints that there are, and which one the first word may mean."""
-        (_, words), known = _split_raw(self.request.words), list_names(self.request.words)
-        near = find_near(skill_layout().find_skill(words[0]) or words[0], known) if words else ""
-        if near and near not in words:
-            return escape_controls(f"did you mean {near}?")
-        return escape_controls(f"there are: {join_some(known, _MOST_NAMES)}") if known else ""
+        """Return a hint that names the checkpoint that the first word may mean, else the known."""
+        known = list_names(self.request.words)
+        _, words = _split_raw(self.request.words)
+        if words:
+            near = find_near(skill_layout().find_skill(words[0]) or words[0], known)
+            if near and near not in words:
+                return escape_controls(f"did you mean {near}?")
+        if not known:
+            return ""
+        return escape_controls(f"there are: {join_some(known, _MOST_NAMES)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            *most, last = map(str, action.choices)
-            name = (
-                action.option_strings[0]
-                if action.option_strings
-                else str(action.metavar or action.dest).lower()
-            )
-            shown = escape_controls(shorten(str(value), 60))
-            near = find_near(str(value), [*most, last])
-            hint = f"did you mean {near}?" if near else ""
-            message = f'invalid {name} "{shown}": expected {", ".join(most)}{" or " if most else ""}{last}'
-            raise UsageError(message, join_hints(hint, self._show_help()))
+        if action.choices is None or value in action.choices:
+            return
+        if action.option_strings:
+            name = action.option_strings[0]
+        else:
+            name = str(action.metavar or action.dest).lower()
+
+        choices = [str(choice) for choice in action.choices]
+        expected = choices[-1]
+        if len(choices) > 1:
+            expected = f"{', '.join(choices[:-1])} or {expected}"
+
+        shown = escape_controls(shorten(str(value), 60))
+        near = find_near(str(value), choices)
+        hint = f"did you mean {near}?" if near else ""
+        message = f'invalid {name} "{shown}": expected {expected}'
+        raise UsageError(message, join_hints(hint, self._show_help()))
 
     def narrow(self, module: ModuleType) -> None:
-        """In a family of sub-verbs, keep the options of the one that the words name, and hide the
-        others.
+        """In a family of sub-verbs, keep the options of the one that the words name.
+
+        Those of the other sub-verbs are parsed, too, but not shown.
         """
         self.takers = getattr(module, "TAKERS", {})
-        verbs = self._actions[0].choices or () if self.takers else ()
+        if self.takers:
+            self.sub_verb = self._find_sub_verb()
+
+        self.typed = f"{self.prog} {self.sub_verb}".rstrip()
+        needs = getattr(module, "NEEDS", {}).get(self.sub_verb, ())
+        for action in self._actions:
+            # an operand that no row of TAKERS names belongs to the line without a sub-verb
+            default = [self.sub_verb] if action.option_strings else [""]
+            if self.sub_verb not in self.takers.get(action.dest, default):
+                action.help = argparse.SUPPRESS
+            action.required = action.required or action.dest in needs
+
+    def _find_sub_verb(self) -> str:
+        """Return the first operand if it is a sub-verb, else ""."""
+        verbs = self._actions[0].choices or ()
         words = iter(self.request.words)
         for word in words:
             action = self._option_string_actions.get(word)
             if action and action.nargs is None:
                 next(words, "")  # its value
             elif not word.startswith("-"):
-                self.sub_verb = word if word in verbs else ""
-                break
-
-        self.typed = f"{self.prog} {self.sub_verb}".rstrip()
-        needs = getattr(module, "NEEDS", {}).get(self.sub_verb, ())
-        for action in self._actions:
-            takers = self.takers.get(
-                action.dest, [self.sub_verb] if action.option_strings else [""]
-            )
-            action.help = action.help if self.sub_verb in takers else argparse.SUPPRESS
-            action.required = action.required or action.dest in needs
+                return word if word in verbs else ""
+        return ""
 
     def check_taken(self, args: argparse.Namespace) -> None:
-        """Raises UsageError for an option of another sub-verb."""
+        """Raise UsageError for an option of another sub-verb."""
         verb = getattr(args, self._actions[0].dest)
         for action in self._actions:
             takers = self.takers.get(action.dest, [verb])
             if verb not in takers and getattr(args, action.dest) != action.default:
                 message = f"{self.request.verb} {verb} takes no {action.option_strings[0]}"
-                own = command(*self.prog.split(), verb, "--help", more=" shows its own")
-                raise UsageError(message, join_hints(f"that is for {', '.join(takers)}", own))
+                help_line = command(*self.prog.split(), verb, "--help", more=" shows its own")
+                raise UsageError(message, join_hints(f"that is for {', '.join(takers)}", help_line))
 
     def add_only_name(self, words: list[str]) -> list[str]:
         """Return the words with the name of the only checkpoint in front, where none is given.
@@ -226,15 +253,10 @@ class _Parser(argparse.ArgumentParser):
         """
         known = list_names(words)
         operands = self._find_operands(words)
-        positionals = [action for action in self._actions if not action.option_strings]
-        is_complete = len(operands) > 1 or len(operands) == len(positionals)
-        if (
-            len(known) != 1
-            or is_complete
-            or {"-h", "--help", "-V", "--version"}.intersection(words)
-        ):
+        is_complete = len(operands) > 1 or len(operands) == len(self._list_positionals())
+        asks_for_help = not _HELP_WORDS.isdisjoint(words)
+        if len(known) != 1 or is_complete or asks_for_help:
             return words
-
         if operands and find_near(operands[0].casefold(), [known[0].casefold()]):
             return words
         return [known[0], *words]
@@ -267,29 +289,36 @@ class _Parser(argparse.ArgumentParser):
 
 
 def find_meant(message: str, options: Sequence[str]) -> str:
-    """The option probably meant by the one that argparse does not know, "" for none. options: the
-    verb's own.
+    """Return the option probably meant by the one that argparse's message complains about, or "".
+
+    options: those of the verb.
     """
-    _, is_strange, rest = message.partition("unrecognized arguments: ")
-    word = rest.split(" ")[0].split("=")[0] if is_strange else ""
-    return _MEANT_OPTIONS.get(word) or (find_near(word, options) if word else "")
+    rest = message.partition("unrecognized arguments: ")[2]
+    word = rest.split(" ")[0].split("=")[0]
+    if not word:
+        return ""
+    return _MEANT_OPTIONS.get(word) or find_near(word, options)
 
 
 def find_near(word: str, known: Sequence[str]) -> str:
+    """Return the known word that resembles this one most, or ""."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word[:60], known, 1, 0.6)), "")
 
 
 def find_cwd(words: Sequence[str], cwd: str) -> str:
+    """Return the folder that -C names, seen from cwd, else cwd."""
     for before, word in zip(["", *words], words, strict=False):
-        if before == "-C" or (word.startswith("-C") and len(word) > len("-C")):
-            return os.path.join(cwd, os.path.expanduser(word if before == "-C" else word[2:]))
+        if before == "-C":
+            return os.path.join(cwd, os.path.expanduser(word))
+        if word.startswith("-C") and word != "-C":
+            return os.path.join(cwd, os.path.expanduser(word[2:]))
     return cwd
 
 
 def list_names(words: Sequence[str]) -> list[str]:
-    """The checkpoints' names where a line's words send it."""
+    """Return the names of the checkpoints in the folder that a line's words name."""
     try:
         names = os.listdir(find_place(find_cwd(words, os.getcwd())).directory)
     except (CheckpointError, OSError):
@@ -298,8 +327,10 @@ def list_names(words: Sequence[str]) -> list[str]:
 
 
 def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
-    """All there are for verbs with findings, else its own FORMATS or the plain ones."""
-    return every if verb in WITH_FINDINGS else getattr(module, "FORMATS", PLAIN_FORMATS)
+    """Return every format for verbs with findings, else the module's FORMATS or the plain ones."""
+    if verb in WITH_FINDINGS:
+        return every
+    return getattr(module, "FORMATS", PLAIN_FORMATS)
 
 
 def build_parser(request: CommandLine, module: ModuleType, formats: Sequence[str]) -> _Parser:
@@ -338,8 +369,9 @@ def build_parser(request: CommandLine, module: ModuleType, formats: Sequence[str
 
 
 def parse(request: CommandLine, module: ModuleType, formats: Sequence[str]) -> argparse.Namespace:
-    """Return a verb's arguments. A RAW verb gets the words that its parser cannot know as
-    args.words, as they were typed.
+    """Return a verb's arguments.
+
+    A RAW verb gets the words that its parser cannot know as args.words, as they were typed.
     """
     parser = build_parser(request, module, formats)
     if getattr(module, "RAW", False):
@@ -357,16 +389,16 @@ def parse(request: CommandLine, module: ModuleType, formats: Sequence[str]) -> a
 
 
 def _parse_words(parser: _Parser, words: list[str], sentences: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments; operands may come between options. sentences: the options that take a
-    text.
+    """Return the arguments; operands may come between options.
+
+    sentences: the names of the options that take a text.
     """
     args, rest = parser.parse_known_args(words)
     if not rest and any(action.nargs == "*" for action in parser._actions):
         # Python 3.15 gives such an argument what follows an option, too: then it is no other text
-        pairs = zip(words, words[2:], strict=False)
-        rest = [
-            word for option, word in pairs if option[2:] in sentences and not word.startswith("-")
-        ]
+        for option, word in zip(words, words[2:], strict=False):
+            if option[2:] in sentences and not word.startswith("-"):
+                rest.append(word)
 
     if not rest:
         return args
@@ -380,10 +412,10 @@ def _parse_words(parser: _Parser, words: list[str], sentences: Sequence[str]) ->
 
 
 def _lack_quotes(texts: list[Any], words: list[str]) -> bool:
-    """Return whether a text may lack quotes, so that other words of the line belong to it.
+    """Whether a text may lack quotes, so that other words of the line belong to it.
 
-    The value of an option that has a space in it was quoted; behind another, the word may be a part
-    of it.
+    A word with a space in it was quoted. Without any, the word after an option's value may be a
+    part of that.
     """
     if any(isinstance(text, list) for text in texts):
         return True
@@ -392,33 +424,42 @@ def _lack_quotes(texts: list[Any], words: list[str]) -> bool:
 
 
 def _check_name(parser: _Parser, skill: str | None, known: list[str]) -> None:
-    """Raise UsageError for the name of no checkpoint, where there are some: it may be a part of the
-    text.
-    """
+    """Raise UsageError for a name without a checkpoint, if there are any: it may be text."""
     if skill and known and skill not in known:
         parser.error(f"{_UNKNOWN} {shorten(skill, 60)}")
 
 
 def _parse_raw(parser: _Parser, typed: list[str]) -> argparse.Namespace:
-    """Return the arguments of a verb whose words, but for NAME and the options of every verb, are
-    its own.
+    """Return the arguments of a verb that reads its words itself.
+
+    Only NAME and the options of every command are parsed here.
     """
     options, words = _split_raw(typed)
-    skill = next((word for word in words if not word.startswith("-")), None)
-    before = words[: words.index(skill)] if skill is not None else []
+    names = [word for word in words if not word.startswith("-")][:1]
+    before = words[: words.index(names[0])] if names else []
     if before and "=" not in before[-1] and before[-1].replace("_", "-") != "--new-field":
         parser.error(f"NAME comes before {shorten(before[-1], 60)}")  # NAME may be its value
-    args = parser.parse_args([*options, *([] if skill is None else [skill])])
+
+    args = parser.parse_args([*options, *names])
     words.remove(args.skill)
     args.words = words
     return args
 
 
 def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
-    """(global options, the others in order)."""
-    options, others, at = list[str](), list[str](), 0
-    while at < len(words):
-        span = global_span(words, at) or int(words[at] in ("-h", "--help", "-V", "--version"))
-        (options if span else others).extend(words[at : at + (span or 1)])
-        at += span or 1
+    """Return the options of every command with their values, and the other words, both in order."""
+    options = list[str]()
+    others = list[str]()
+    index = 0
+    while index < len(words):
+        length = count_global_words(words[index])
+        if not length and words[index] in _HELP_WORDS:
+            length = 1
+        if length:
+            options += words[index : index + length]
+            index += length
+        else:
+            others.append(words[index])
+            index += 1
+
     return options, others

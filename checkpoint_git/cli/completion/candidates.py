@@ -1,4 +1,4 @@
-"""What may be at the end of a command line, by a verb's parser. Pure."""
+"""Find what may be at the end of a command line, by a verb's parser. Pure."""
 
 import argparse
 import re
@@ -9,17 +9,18 @@ from checkpoint_git.core.terminal_text import shorten
 
 
 class Candidate(NamedTuple):
-    """text: what it means, "" if the word says it."""
+    """A word that may be at the end of a line. text: what it means, "" if the word says it."""
 
     value: str
     text: str = ""
 
 
 class WordToComplete(NamedTuple):
-    """What the last word of a line may be. given: words known from the parser alone. kind: what
-    else may be there, named as the parser's metavar does, or "". prefix: what the last word already
-    holds that no candidate repeats, such as `--rev=`. typed: the rest of it. words: the positional
-    words before it.
+    """Describes what the last word of a line may be.
+
+    given: words known from the parser alone. kind: what else may be there, named as the parser's
+    metavar does, or "". prefix: what the last word already holds that no candidate repeats, such as
+    `--rev=`. typed: the rest of it. words: the positional words before it.
     """
 
     given: list[Candidate]
@@ -35,12 +36,18 @@ _LONGEST_TEXT = 80
 
 
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
-    fitting = [
-        one for one in candidates if one.value.startswith(typed) and len(one.value) <= _LONGEST
-    ]
-    # what a shell takes as it is: names are untrusted, and `$(...)` must not get onto a prompt
-    safe = {one.value: one for one in reversed(fitting) if _SAFE.fullmatch(one.value)}
-    return list(reversed(safe.values()))
+    """Return the candidates that begin with what is typed, each word once.
+
+    Only words that a shell takes as they are: names are untrusted, and `$(...)` must not get onto a
+    prompt.
+    """
+    fitting = dict[str, Candidate]()
+    for candidate in candidates:
+        word = candidate.value
+        if word.startswith(typed) and len(word) <= _LONGEST and _SAFE.fullmatch(word):
+            fitting.setdefault(word, candidate)
+
+    return list(fitting.values())
 
 
 def shorten_help(text: str | None) -> str:
@@ -71,10 +78,12 @@ def find_wanted(
 def _read_words(
     words: Sequence[str], options: dict[str, argparse.Action]
 ) -> tuple[list[str], argparse.Action | None, bool]:
-    """(the positional words, the option that still waits for its value, whether `--` ended the
-    options).
+    """Return the positional words, the option that still waits for its value, and whether `--`
+    ended the options.
     """
-    plain, waiting, ended = list[str](), None, False
+    plain = list[str]()
+    waiting = None
+    ended = False
     for word in words:
         if waiting is not None:
             waiting = None

@@ -1,5 +1,7 @@
-"""`checkpoint complete`: what the scripts of `checkpoint completion` ask: a candidate a line, a
-tab, its text.
+"""`checkpoint complete`, which the scripts of `checkpoint completion` call.
+
+It prints one candidate a line: the word, a tab, and what it means. A line that begins with a colon
+tells the shell to name files or folders itself.
 """
 
 import argparse
@@ -41,9 +43,10 @@ examples:
 """
 
 _PROGRAMS = ("checkpoint", "git-checkpoint", "checkpoint-doctor")
+FILES, FOLDERS = ":files", ":folders"  # the shell knows them better
+_MOST_REFS = 500
 
-
-# what may be at the end of a line; FILES or FOLDERS where the shell names them itself, else ""
+# what may be at the end of a line; FILES or FOLDERS if the shell is to name them itself, else ""
 Completed = tuple[list[Candidate], str]
 
 
@@ -54,28 +57,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-# A line that begins with a colon tells the shell to name files or folders itself. It never fails: a
-# prompt is no place for errors.
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     try:
         words = split_line(args.line)
         candidates, shell = complete(words, invocation.cwd)
-    except Exception:  # whatever was typed is not finished yet: nothing to say is the only answer
+    except Exception:  # the line is not finished yet, and a prompt is no place for errors
         return Answer([""], 0)
+
     start = find_start(words[-1], args.breaks)
-    lines = [f"{one.value[start:]}\t{escape_controls(one.text)}\n" for one in candidates]
-    return Answer(["".join(lines) + (f"{shell}\n" if shell else "")], 0)
+    lines = [
+        f"{candidate.value[start:]}\t{escape_controls(candidate.text)}\n"
+        for candidate in candidates
+    ]
+    if shell:
+        lines.append(f"{shell}\n")
+    return Answer(["".join(lines)], 0)
 
 
 def find_start(typed: str, breaks: str) -> int:
-    # bash replaces only what follows the last letter that breaks words in two
+    """Return where the part of a word begins that bash replaces.
+
+    It replaces only what follows the last letter that breaks words in two.
+    """
     letters = [letter for letter in breaks if not letter.isspace() and letter not in "\"'"]
     return max((typed.rfind(letter) for letter in letters), default=-1) + 1
 
 
 def split_line(line: str) -> list[str]:
-    """A line's words behind the program's name, the last one being typed; quotes may be open, git's
-    words go too.
+    """Return a line's words behind the name of the program; the last one is still being typed.
+
+    A quote may be open in it. In `git checkpoint`, what is before `checkpoint` is left out, too.
     """
     words = [line, ""]
     for end in ("x", "x'", 'x"'):
@@ -84,104 +95,109 @@ def split_line(line: str) -> list[str]:
             break
 
     words[-1] = words[-1][:-1]
-    named = [at for at, word in enumerate(words[:-1]) if os.path.basename(word) in _PROGRAMS]
-    first = named[0] if named else 0
-    doctor = ["doctor"] if os.path.basename(words[first]) == "checkpoint-doctor" else []
-    return [*doctor, *words[first + 1 :]] or [""]
+    program_at = 0
+    for index, word in enumerate(words[:-1]):
+        if os.path.basename(word) in _PROGRAMS:
+            program_at = index
+            break
+
+    after = words[program_at + 1 :]
+    if os.path.basename(words[program_at]) == "checkpoint-doctor":
+        return ["doctor", *after]
+    return after or [""]
 
 
 def complete(words: Sequence[str], cwd: str) -> Completed:
-    earlier, typed = list(words[:-1]), words[-1] if words else ""
-    at = find_verb_at(earlier)
-    if at is not None:
-        verb, _, rest = find_nested(earlier[at], earlier[:at] + earlier[at + 1 :])
-        return (
-            _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
-        )
+    """Return what may be at the end of a line. words: at least the one being typed, which may be
+    empty.
+    """
+    earlier, typed = list(words[:-1]), words[-1]
+    index = find_verb_at(earlier)
+    if index is not None:
+        verb, _, rest = find_nested(earlier[index], earlier[:index] + earlier[index + 1 :])
+        if verb not in VERBS:
+            return [], ""
+        return _complete_verb(verb, rest, typed, find_cwd(earlier, cwd))
 
-    # the default verb's own options
+    # options before a verb are those of the default verb
     if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:
         return _complete_verb(DEFAULT_VERB, earlier, typed, find_cwd(earlier, cwd))
-    return keep_fitting(
-        (Candidate(verb, row.summary) for verb, row in VERBS.items() if row.summary), typed
-    ), ""
+    verbs = [Candidate(verb, row.summary) for verb, row in VERBS.items() if row.summary]
+    return keep_fitting(verbs, typed), ""
 
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:
     module = load_verb(verb)
-    if (
-        getattr(module, "RAW", False)
-        and typed.startswith("--")
-        and any(not word.startswith("-") for word in words)
-    ):
-        named = next(word for word in words if not word.startswith("-"))
-        found = [
-            Candidate(value, shorten_help(text))
-            for value, text in module.complete_words(named, typed, cwd)
-        ]
-        return keep_fitting(found, typed), ""
+    if getattr(module, "RAW", False) and typed.startswith("--"):
+        operands = [word for word in words if not word.startswith("-")]
+        if operands:
+            fields = module.complete_words(operands[0], typed, cwd)
+            named = [Candidate(value, shorten_help(text)) for value, text in fields]
+            return keep_fitting(named, typed), ""
 
     formats = list_formats(verb, module, tuple(render.FORMATS))
-    wanted = find_wanted(
-        build_parser(CommandLine(f"checkpoint {verb}", verb, words), module, formats), words, typed
-    )
-    nested = [
-        Candidate(name.split()[1])
-        for name in NESTED
-        if name.startswith(f"{verb} ") and not wanted.words
-    ]
-    found = [*wanted.given, *nested, *read_values(verb, wanted, cwd)]
-    shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")
-    fitting = keep_fitting((one for one in found if one.value != shell), wanted.typed)
-    return [Candidate(wanted.prefix + one.value, one.text) for one in fitting], shell
+    parser = build_parser(CommandLine(f"checkpoint {verb}", verb, words), module, formats)
+    wanted = find_wanted(parser, words, typed)
+    found = [*wanted.given]
+    if not wanted.words:
+        found += [Candidate(key.split()[1]) for key in NESTED if key.startswith(f"{verb} ")]
+    found += read_values(verb, wanted, cwd)
+
+    shell = ""
+    for candidate in found:
+        if candidate.value in (FILES, FOLDERS):
+            shell = candidate.value
+            break
+
+    words_only = [candidate for candidate in found if candidate.value != shell]
+    fitting = keep_fitting(words_only, wanted.typed)
+    return [Candidate(wanted.prefix + value, text) for value, text in fitting], shell
 
 
-FILES, FOLDERS = ":files", ":folders"  # the shell knows them better
-_MOST_REFS = 500
-
-
-# Each is read when a shell asks for it. Whatever goes wrong, the answer is shorter, never an error.
 def read_values(verb: str, wanted: WordToComplete, cwd: str) -> list[Candidate]:
+    """Return the values of what a parser wants, such as the refs. If that fails, return fewer."""
     if not wanted.kind or not os.path.isdir(cwd):
         return []
     # a prompt is no place for errors: the command itself will report them
     with suppress(Exception):
         reader = _READERS.get(wanted.kind)
-        return list(reader(wanted.typed, cwd) if reader else _read_names(verb, wanted, cwd))
+        if reader is None:
+            return list(_read_names(verb, wanted, cwd))
+        return list(reader(wanted.typed, cwd))
     return []
 
 
 def _read_names(verb: str, wanted: WordToComplete, cwd: str) -> Iterator[Candidate]:
-    """What the protocols name under "VERB KIND WORD WORD", of which the longest beginning counts,
-    or under the kind.
+    """Return what a protocol names under the longest beginning of "VERB KIND WORD WORD" that it
+    knows, or under the kind.
     """
     place = find_or_plan_place(cwd)
     words = [verb, wanted.kind, *wanted.words]
-    keys = [*(" ".join(words[:end]) for end in range(len(words), 1, -1)), wanted.kind]
+    keys = [" ".join(words[:end]) for end in range(len(words), 1, -1)]
+    keys.append(wanted.kind)
     for summary in read_summaries(
         StatusQuestion(place, int(time.time()), os.environ, "completion")
     ):
-        found = next((key for key in keys if key in summary.names), None)
-        if found is not None:
-            return (Candidate(name) for name in summary.names[found])
+        for key in keys:
+            if key in summary.names:
+                return (Candidate(name) for name in summary.names[key])
     return iter(())
 
 
 def _read_refs(typed: str, cwd: str) -> Iterator[Candidate]:
-    """The newest first; in a range the part after its dots."""
+    """Yield the refs, the newest first. In a range they stand behind its dots."""
     shape = [
         "--format=%(refname:short)%09%(contents:subject)",
         "--sort=-creatordate",
         f"--count={_MOST_REFS}",
     ]
-    listed = run_git(
-        ["for-each-ref", *shape, "refs/heads", "refs/tags", "refs/remotes"], cwd, check=False
-    ).out
-    head = typed[: typed.rfind("..") + 2] if ".." in typed else ""
-    yield Candidate(f"{head}HEAD", "what is checked out")
+    patterns = ["refs/heads", "refs/tags", "refs/remotes"]
+    listed = run_git(["for-each-ref", *shape, *patterns], cwd, check=False).out
+    before, dots, _ = typed.rpartition("..")
+    yield Candidate(f"{before}{dots}HEAD", "what is checked out")
     for line in listed.decode("utf-8", "replace").splitlines():
         name, _, subject = line.partition("\t")
-        yield Candidate(head + name, shorten_help(escape_controls(subject)))
+        yield Candidate(before + dots + name, shorten_help(escape_controls(subject)))
 
 
 def _read_codes(typed: str, cwd: str) -> Iterator[Candidate]:
@@ -191,7 +207,7 @@ def _read_codes(typed: str, cwd: str) -> Iterator[Candidate]:
         yield Candidate(check.code, shorten_help(check.looks_at))
 
 
-# what a parser calls it -> who knows, by what is typed of it and the folder
+# what a parser calls a value -> the function that reads its candidates, by what is typed and cwd
 _READERS: dict[str, Callable[[str, str], Iterable[Candidate]]] = {
     **dict.fromkeys(("COMMIT", "REV", "REF", "BRANCH", "RANGE", "REV..REV"), _read_refs),
     **dict.fromkeys(("PATH", "FILE"), lambda typed, cwd: (Candidate(FILES),)),
