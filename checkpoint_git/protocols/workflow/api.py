@@ -13,13 +13,8 @@ from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.workflow.changes import WorkflowWriter
 from checkpoint_git.protocols.workflow.layout import check_id, check_phase
-from checkpoint_git.protocols.workflow.state import (
-    Prospect,
-    find_trouble,
-    load_state,
-    look_ahead,
-    read_approvals,
-)
+from checkpoint_git.protocols.workflow.plan import Prospect, look_ahead, read_approvals
+from checkpoint_git.protocols.workflow.state import find_trouble, load_state
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
 from checkpoint_git.protocols.workflow.tasks import TaskStep
 

@@ -20,16 +20,14 @@ from checkpoint_git.disk.process import read_session_process
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.workflow import handwritten, layout, progress, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
-from checkpoint_git.protocols.workflow.state import (
-    State,
+from checkpoint_git.protocols.workflow.plan import find_recovery
+from checkpoint_git.protocols.workflow.results import (
     find_earlier,
     find_output,
-    find_recovery,
     find_results,
     list_results,
-    load_state,
-    missing_workflow,
 )
+from checkpoint_git.protocols.workflow.state import State, load_state, missing_workflow
 from checkpoint_git.protocols.workflow.tasks import OutputFile, TaskStep, judge_result
 from checkpoint_git.protocols.workflow.transitions import MOVES, move
 from checkpoint_git.protocols.write import Tell, hold_place, plan_value

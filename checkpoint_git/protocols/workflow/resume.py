@@ -19,7 +19,7 @@ from checkpoint_git.protocols.workflow.output import (
     list_saved,
     open_writer,
 )
-from checkpoint_git.protocols.workflow.state import (
+from checkpoint_git.protocols.workflow.plan import (
     Prospect,
     find_busy,
     find_plan,

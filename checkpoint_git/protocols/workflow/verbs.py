@@ -22,15 +22,13 @@ from checkpoint_git.protocols.workflow.output import (
     list_saved,
     open_writer,
 )
+from checkpoint_git.protocols.workflow.plan import find_plan, find_recovery, read_approvals
 from checkpoint_git.protocols.workflow.resume import resume, start
 from checkpoint_git.protocols.workflow.state import (
     State,
     find_archived_work,
-    find_plan,
-    find_recovery,
     find_trouble,
     load_state,
-    read_approvals,
 )
 
 HELP = """\

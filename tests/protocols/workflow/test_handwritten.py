@@ -15,7 +15,8 @@ from checkpoint_git.protocols.workflow import rules
 from checkpoint_git.protocols.workflow.changes import WorkflowWriter
 from checkpoint_git.protocols.workflow.handwritten import complete, find_place, is_readable
 from checkpoint_git.protocols.workflow.layout import EXECUTION, PHASE
-from checkpoint_git.protocols.workflow.state import load_state, look_ahead
+from checkpoint_git.protocols.workflow.plan import look_ahead
+from checkpoint_git.protocols.workflow.state import load_state
 from checkpoint_git.protocols.workflow.store import plan_workflow_place
 from tests.support.rows import rows
 from tests.support.verbs import NOON, seconds

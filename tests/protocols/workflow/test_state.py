@@ -6,9 +6,11 @@ from typing import Any
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.workflow import plan, results
 from checkpoint_git.protocols.workflow import state as states
 from checkpoint_git.protocols.workflow.layout import TABLE
-from checkpoint_git.protocols.workflow.state import State, look_ahead
+from checkpoint_git.protocols.workflow.plan import look_ahead
+from checkpoint_git.protocols.workflow.state import State
 from checkpoint_git.protocols.workflow.store import plan_workflow_place
 from tests.support.rows import rows
 from tests.support.verbs import seconds
@@ -165,27 +167,27 @@ def test_a_state_of_the_future_is_an_error() -> None:
 def test_a_result_of_this_run_comes_before_a_failed_and_an_older_one(tmp_path: Path) -> None:
     place = plan_workflow_place(str(tmp_path))
     value = phase()
-    assert states.find_output(place, value, "REQUIREMENTS").path == ""
+    assert results.find_output(place, value, "REQUIREMENTS").path == ""
     output = TABLE["REQUIREMENTS"].outputs[0]
     older = write_output(tmp_path, output.replace("*", "0"), at=STARTED - DAY)
-    found = states.find_output(place, value, "REQUIREMENTS")
+    found = results.find_output(place, value, "REQUIREMENTS")
     assert (found.state, found.path) == ("older", str(older.relative_to(tmp_path)))
     write_output(tmp_path, output.replace("*", "1"), at=STARTED + 60)
-    assert states.find_output(place, value, "REQUIREMENTS").state == "good"
+    assert results.find_output(place, value, "REQUIREMENTS").state == "good"
 
 
 def test_what_was_rejected_is_known_by_its_digest(tmp_path: Path) -> None:
     place = plan_workflow_place(str(tmp_path))
     path = TABLE["REQUIREMENTS"].outputs[0].replace("*", "1")
     write_output(tmp_path, path, at=STARTED + 60)
-    found = states.find_output(place, phase(earlier_results={}), "REQUIREMENTS")
+    found = results.find_output(place, phase(earlier_results={}), "REQUIREMENTS")
     assert found.state == "good"
     rejected = phase(earlier_results={path: found.digest})
-    assert states.find_output(place, rejected, "REQUIREMENTS").state == "older"
-    assert states.find_results(place, rejected, [], "REQUIREMENTS") == {}
+    assert results.find_output(place, rejected, "REQUIREMENTS").state == "older"
+    assert results.find_results(place, rejected, [], "REQUIREMENTS") == {}
     write_output(tmp_path, path, {"made": "again"}, at=STARTED + 60)
-    assert states.find_output(place, rejected, "REQUIREMENTS").state == "good"
-    assert list(states.find_results(place, rejected, [], "REQUIREMENTS")) == [path]
+    assert results.find_output(place, rejected, "REQUIREMENTS").state == "good"
+    assert list(results.find_results(place, rejected, [], "REQUIREMENTS")) == [path]
 
 
 @rows(
@@ -200,13 +202,13 @@ def test_what_was_rejected_is_known_by_its_digest(tmp_path: Path) -> None:
 def test_the_result_of_the_implementation_is_that_all_its_tasks_are_complete(
     tasks: list[Any], known: bool
 ) -> None:
-    results = states.find_results(PLACE, phase("IMPLEMENTATION"), tasks, "IMPLEMENTATION")
-    assert list(results) == (["memory/state/execution.json"] if known else [])
+    found = results.find_results(PLACE, phase("IMPLEMENTATION"), tasks, "IMPLEMENTATION")
+    assert list(found) == (["memory/state/execution.json"] if known else [])
 
 
 def test_another_result_of_the_tasks_needs_another_approval() -> None:
-    results = [
-        states.find_results(
+    found = [
+        results.find_results(
             PLACE,
             phase("IMPLEMENTATION"),
             [task(status="complete", digest=digest)],
@@ -214,13 +216,13 @@ def test_another_result_of_the_tasks_needs_another_approval() -> None:
         )
         for digest in ("a", "b")
     ]
-    assert results[0] != results[1]
+    assert found[0] != found[1]
 
 
 def test_only_a_running_task_is_recovered() -> None:
     running = task("t2", "running", started_at="2026-03-02T09:00:00Z")
     state = state_of(phase("IMPLEMENTATION"), execution(task(), running, task("t3", "complete")))
-    (step,) = states.find_recovery(state, NOW)
+    (step,) = plan.find_recovery(state, NOW)
     assert (step.row, step.status) == (1, "pending")
 
 
@@ -233,16 +235,16 @@ def test_a_task_is_left_to_the_session_that_runs_it(
 ) -> None:
     running = task("t1", "running", started_at="2026-03-02T09:00:00Z", session=session)
     state = state_of(phase("IMPLEMENTATION"), execution(running))
-    assert states.find_busy(state, "other") == is_busy
-    assert [step.row for step in states.find_recovery(state, NOW, "other")] == recovered
-    assert [step.row for step in states.find_recovery(state, NOW)] == [0]
+    assert plan.find_busy(state, "other") == is_busy
+    assert [step.row for step in plan.find_recovery(state, NOW, "other")] == recovered
+    assert [step.row for step in plan.find_recovery(state, NOW)] == [0]
 
 
 def test_a_task_of_a_process_that_ended_is_nobodys() -> None:
     gone = task("t1", "running", started_at="2026-03-02T09:00:00Z", session="mine", process="1@0")
     state = state_of(phase("IMPLEMENTATION"), execution(gone))
-    assert states.find_busy(state, "other") == []
-    assert [step.row for step in states.find_recovery(state, NOW, "other")] == [0]
+    assert plan.find_busy(state, "other") == []
+    assert [step.row for step in plan.find_recovery(state, NOW, "other")] == [0]
 
 
 @rows(
@@ -264,6 +266,6 @@ def test_what_is_asked_depends_on_the_state(
 
 
 def test_approvals_are_as_wished_or_the_usual_two(tmp_path: Path) -> None:
-    assert states.read_approvals(PLACE, None, {}) == ("REQUIREMENTS", "ARCHITECTURE")
-    assert states.read_approvals(PLACE, "none", {}) == ()
-    assert states.read_approvals(PLACE, "ARCHITECTURE", {}) == ("ARCHITECTURE",)
+    assert plan.read_approvals(PLACE, None, {}) == ("REQUIREMENTS", "ARCHITECTURE")
+    assert plan.read_approvals(PLACE, "none", {}) == ()
+    assert plan.read_approvals(PLACE, "ARCHITECTURE", {}) == ("ARCHITECTURE",)
