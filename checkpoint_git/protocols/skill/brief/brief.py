@@ -1,6 +1,4 @@
-"""The one value that every view of a checkpoint is drawn from: where its work is, and what is left
-to do. Pure.
-"""
+"""Make a checkpoint's Brief, the one value that every view of it shows. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -17,11 +15,11 @@ NO_STATUS = "?"  # of a checkpoint that says nothing of the kind
 class Action(NamedTuple):
     """One next action.
 
-    at: its place in next_actions. done_when: its own check. facts: what is true of the references
-    that it names. is_repeated: recently_done has it, too.
+    position: its index in next_actions. done_when: its own check. facts: of the references that it
+    names. is_repeated: recently_done has it, too.
     """
 
-    at: int
+    position: int
     text: str
     done_when: str | None
     facts: Facts = ()
@@ -30,16 +28,19 @@ class Action(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        stated = {goals.FIELD: self.goals} if self.goals else {}
-        references = merged_work.facts_data(self.facts)
-        return {"text": self.text, "done_when": self.done_when, **stated, "references": references}
+        """Return the action as JSON has it."""
+        data: dict[str, Any] = {"text": self.text, "done_when": self.done_when}
+        if self.goals:
+            data[goals.FIELD] = self.goals
+        data["references"] = merged_work.facts_data(self.facts)
+        return data
 
 
 class OpenBlocker(NamedTuple):
     """One blocker that is not resolved.
 
-    value: as the checkpoint has it. answer: the command that settles it. facts: what is true of the
-    references in what it proposes.
+    value: as the checkpoint has it. answer: the command that settles it. facts: of the references
+    in its proposal.
     """
 
     value: dict[str, Any]
@@ -52,11 +53,10 @@ class OpenBlocker(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        return (
-            {**self.value, "references": merged_work.facts_data(self.facts)}
-            if self.facts
-            else self.value
-        )
+        """Return the blocker as JSON has it."""
+        if not self.facts:
+            return self.value
+        return {**self.value, "references": merged_work.facts_data(self.facts)}
 
     def describe(self, now: int) -> str:
         return views.describe_blocker(self.value, merged_work.describe_facts(self.facts, now))
@@ -65,11 +65,10 @@ class OpenBlocker(NamedTuple):
 class Brief(NamedTuple):
     """One checkpoint, as far as it can be read.
 
-    status: "unreadable" where it is not a JSON object, else what it says, "?" where it says
-    nothing. age: seconds since updated_at, None if that is not an instant. budget: by how much it
-    is over, else "". gate: the phase or step that names a gate, else "". tickets: a line, "".
-    actions: without those that merges finished: these are in shipped. superseded: what merges set
-    aside of the head.
+    status: "unreadable" for a file that is not a JSON object, "?" for a missing status. age:
+    seconds since updated_at, None if that is not an instant. budget: by how much it is over, or "".
+    gate: the phase or step that names a gate, or "". tickets: a line, or "". actions: without those
+    that merges finished, which are in shipped. superseded: what merges set aside of the head.
     """
 
     skill: str
@@ -96,7 +95,7 @@ class Brief(NamedTuple):
 
     @property
     def progress(self) -> dict[str, int]:
-        """As JSON has it."""
+        """Return the progress as JSON has it."""
         return {"complete": self.complete_rows, "total": len(self.rows)}
 
     @property
@@ -154,14 +153,15 @@ def make_brief(document: Document, now: int, known: Known | None = None) -> Brie
 
 def _split_actions(value: dict[str, Any], known: Known) -> tuple[list[Action], list[Action]]:
     """Return the next actions that remain, and those that are finished by merges."""
-    remaining, finished = list[Action](), list[Action]()
+    remaining = list[Action]()
+    finished = list[Action]()
     repeated = views.find_done_actions(value)
     for index, item in enumerate(views.read_list(value, "next_actions")):
         text = views.action_text(item)
         if not text.strip():
             continue
         action = Action(
-            at=index,
+            position=index,
             text=text,
             done_when=views.action_done_when(item),
             facts=merged_work.find_action_facts(item, known),
@@ -185,7 +185,7 @@ def _find_blockers(skill: str, value: dict[str, Any], known: Known) -> list[Open
 
 
 def find_decisions(briefs: Sequence[Brief]) -> list[OpenDecision]:
-    """Return what waits on the user, in the order of the briefs."""
+    """Return the decisions that wait on the user, in the order of the briefs."""
     return [
         OpenDecision(brief.skill, blocker.value, blocker.answer, blocker.facts)
         for brief in briefs

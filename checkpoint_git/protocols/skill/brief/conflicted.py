@@ -1,4 +1,4 @@
-"""A checkpoint with conflict markers, as each side of its merge has it. Pure."""
+"""Read the two sides of a checkpoint with conflict markers. Pure."""
 
 import re
 
@@ -12,9 +12,7 @@ _START = re.compile(r"^<{7,}(?= )", re.MULTILINE)
 
 
 def find_sides(document: Document, now: int) -> dict[str, Brief]:
-    """Return the state of the work in "ours" and in "theirs"; {} unless markers alone keep the file
-    from being read.
-    """
+    """Return the brief of "ours" and of "theirs"; {} if the file is broken by more than markers."""
     marker = _START.search(document.text or "")
     if marker is None or all(finding.code != MARKERS for finding in document.findings):
         return {}

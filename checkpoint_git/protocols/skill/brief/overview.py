@@ -1,6 +1,4 @@
-"""All checkpoints of a project, first what matters most, each with the ticket that stands for it.
-Pure.
-"""
+"""List all checkpoints of a project by importance, each with the ticket of its work. Pure."""
 
 from collections.abc import Sequence
 
@@ -13,24 +11,19 @@ from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Work
 
 
 def list_briefs(documents: Sequence[Document], now: int, work: Work = NOTHING) -> list[Brief]:
-    """Return the briefs of documents in order. work: what the history says; now: seconds since
-    1970.
-    """
-    threads = find_threads(
-        {document.skill: read_tickets(document.value or {}) for document in documents}
-    )
-    briefs = make_briefs(documents, now, work)
-    titled = [
-        brief._replace(tickets=threads[brief.skill].text) if brief.skill in threads else brief
-        for brief in briefs
-    ]
-    return sort_briefs(titled)
+    """Return the briefs of documents in order. work: from the history; now: seconds since 1970."""
+    tickets = {document.skill: read_tickets(document.value or {}) for document in documents}
+    threads = find_threads(tickets)
+    briefs = []
+    for brief in make_briefs(documents, now, work):
+        if brief.skill in threads:
+            brief = brief._replace(tickets=threads[brief.skill].text)
+        briefs.append(brief)
+    return sort_briefs(briefs)
 
 
 def sort_briefs(briefs: Sequence[Brief]) -> list[Brief]:
-    """Return briefs in the order of the queue; those without an action are last, the newest of them
-    first.
-    """
+    """Return briefs in the order of the queue, then those without an action, the newest first."""
     actions = [action for brief in briefs if (action := find_next(brief))]
     order = {action.skill: index for index, action in enumerate(sort_actions(actions))}
     newest = sorted(

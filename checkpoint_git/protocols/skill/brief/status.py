@@ -1,5 +1,5 @@
-"""What `checkpoint status` shows of checkpoints: decisions that wait, a table, next actions,
-blockers; or changes.
+"""Summarize checkpoints for `checkpoint status`: decisions, a table, next actions, blockers; or
+changes.
 """
 
 import os
@@ -31,7 +31,7 @@ _SHOWN_ACTIONS = 3
 _SCREEN_DECISIONS = 3  # that a screen shows, in half of its lines
 # lines of a screen for the table's head, the last line with the blank one before it, and the prompt
 _AROUND = 4
-_ROW = 74  # characters that a row of the smallest usual terminal holds when words are not split
+_ROW = 74  # characters in a row of the smallest usual terminal when words are not split
 _SHOWN_LETTERS = 160
 _LOOKS: dict[str, tuple[Glyph, Style]] = {
     "complete": ("complete", "good"),
@@ -44,9 +44,11 @@ _LOOKS: dict[str, tuple[Glyph, Style]] = {
 
 
 class StatusResult(NamedTuple):
-    """states: what matters most first. decisions: among them. findings: of broken files. changes:
-    since the instant. sides: of each checkpoint that a merge left in conflict, by its path, the
-    states of "ours" and "theirs".
+    """The state of all checkpoints, or of one.
+
+    states: the most important first. decisions: of these that wait on the user. findings: of broken
+    files. changes: since the instant. sides: path of a checkpoint in conflict -> the states of
+    "ours" and "theirs".
     """
 
     states: list[Brief]
@@ -64,31 +66,31 @@ def status(
     *,
     in_full: bool = True,
 ) -> StatusResult:
-    """The state of everything, or one skill. since: seconds since 1970, None for no changes.
-    in_full: with the ids and labels of all rows, not of that one skill's alone; it takes eight
-    times the memory. Raises CheckpointError for a skill without a checkpoint.
+    """Return the state of all checkpoints, or of one skill's.
+
+    since: seconds since 1970, None for no changes. in_full: with the ids and labels of all rows,
+    not only of that skill's, which takes eight times the memory. Raises CheckpointError for a skill
+    without a checkpoint.
     """
-    broken, documents = list[Finding](), list[Document]()
+    broken = list[Finding]()
+    documents = list[Document]()
     sides: dict[str, Mapping[str, Brief]] = {}
     for document in iterate_documents(place, now):
         if skill in (None, document.skill):
             broken += find_broken([document])
             if document.value is None:
-                from checkpoint_git.protocols.skill.brief.conflicted import (
-                    find_sides,  # few checkpoints are in conflict
-                )
+                # late: few checkpoints are in conflict
+                from checkpoint_git.protocols.skill.brief.conflicted import find_sides
 
                 sides[document.path] = find_sides(document, now)
-        documents.append(
-            document._replace(text=None)
-            if in_full or document.skill == skill
-            else outline(document)
-        )
+        if in_full or document.skill == skill:
+            documents.append(document._replace(text=None))
+        else:
+            documents.append(outline(document))
 
     work, troubles = read_work(place, documents, now)
     broken += troubles
-    # of all: tickets can lead to another's
-    states = list_briefs(documents, now, work)
+    states = list_briefs(documents, now, work)  # of all: tickets can lead to another skill's
     if skill is not None:
         check_skill_name(skill)
         states = [brief for brief in states if brief.skill == skill]
@@ -106,7 +108,7 @@ def status(
 
 
 def summarize_status(question: StatusQuestion) -> Summary:
-    """Return the answer of `checkpoint status`, of which only what its format shows is made."""
+    """Return the answer of `checkpoint status`, with only the parts that its format shows."""
     since = None
     if question.since is not None:
         from checkpoint_git.protocols.skill.brief.since import read_since
@@ -115,9 +117,8 @@ def summarize_status(question: StatusQuestion) -> Summary:
 
     result = StatusResult([], [], [], [])
     if os.path.isdir(question.place.directory):
-        result = status(
-            question.place, question.now, question.skill, since, in_full=since is not None
-        )
+        in_full = since is not None
+        result = status(question.place, question.now, question.skill, since, in_full=in_full)
 
     states = result.states
     if question.merged:
@@ -155,10 +156,10 @@ def _decisions_data(decisions: list[OpenDecision]) -> list[dict[str, Any]]:
 def _summarize_states(
     states: list[Brief], result: StatusResult, question: StatusQuestion
 ) -> tuple[dict[str, Any], list[Block]]:
-    """Return where the checkpoints are, as data and as blocks; either is empty where the format
-    lacks it.
-    """
-    shown = states[:1] if question.brief else states
+    """Return the states as data and as blocks; either is empty if the format does not show it."""
+    shown = states
+    if question.brief:
+        shown = states[:1]
     data: dict[str, Any] = {}
     if question.form not in ("text", "md"):
         data["decisions"] = _decisions_data(result.decisions)
@@ -169,16 +170,17 @@ def _summarize_states(
 
     if question.brief:
         return data, [block for brief in shown for block in _brief_blocks(brief, question.now)]
-    blocks = (
-        _merged_blocks(shown, question.now) if question.merged else _blocks(shown, result, question)
-    )
+    if question.merged:
+        blocks = _merged_blocks(shown, question.now)
+    else:
+        blocks = _blocks(shown, result, question)
     if result.findings:
         blocks.append(Line(""))
     return data, blocks
 
 
 def _brief_blocks(brief: Brief, now: int) -> Iterator[Block]:
-    """Yield one checkpoint without a table."""
+    """Yield the blocks of one checkpoint without a table."""
     words = ", ".join(filter(None, (brief.status, brief.phase, brief.step, _age_cell(brief).text)))
     yield Line(f"{brief.skill}: {words}", "strong", _status_cell(brief).glyph, 2)
     yield from _lines(brief, 1, now)
@@ -228,57 +230,51 @@ def _decision_lines(decisions: list[OpenDecision], question: StatusQuestion) -> 
     """
     room = (question.height + 1) // 2 - 2  # without the head and the last line
     yield Line(f"{plural(len(decisions), 'decision')} waiting on you", "bad", "decision")
-    for number, decision in enumerate(decisions):
-        described = describe_blocker(
-            decision.blocker, describe_facts(decision.proposal, question.now)
-        )
+    for index, decision in enumerate(decisions):
+        facts = describe_facts(decision.proposal, question.now)
+        described = describe_blocker(decision.blocker, facts)
         lines = [
             Line(f"  {decision.skill}: {described}", "bad", hang=4),
             Line("    ", "dim", hint=decision.answer_with),
         ]
         room -= _count_rows(lines)
-        if question.height and number and (room < 0 or number == _SCREEN_DECISIONS):
-            yield Line(
-                f"  and {len(decisions) - number} more: checkpoint status --all", "dim", hang=4
-            )
+        if question.height and index and (room < 0 or index == _SCREEN_DECISIONS):
+            hidden = len(decisions) - index
+            yield Line(f"  and {hidden} more: checkpoint status --all", "dim", hang=4)
             return
         yield from lines
 
 
 def _blocks(states: list[Brief], result: StatusResult, question: StatusQuestion) -> list[Block]:
-    details = (
-        {}
-        if question.short
-        else {brief.path: _details(brief, result, question) for brief in states}
-    )
-    if question.height and question.skill is None and not question.short:
-        decisions = (
-            [*_decision_lines(result.decisions, question), Line("")] if result.decisions else []
-        )
-        shown = _fit(states, details, question.height - _AROUND - _count_rows(decisions))
-    else:
-        shown = states
+    """Return the table of checkpoints with the details of each, as many as fit a screen."""
+    if question.short:
+        return [_make_table(states, result)]
+
+    details = {brief.path: _details(brief, result, question) for brief in states}
+    shown = states
+    if question.height and question.skill is None:
+        room = question.height - _AROUND
+        if result.decisions:
+            room -= _count_rows([*_decision_lines(result.decisions, question), Line("")])
+        shown = _fit(states, details, room)
 
     blocks: list[Block] = [_make_table(shown, result)]
     for brief in shown:
-        lines = details.get(brief.path, [])
-        blocks += [Line(""), Line(brief.skill, "strong"), *lines] if lines else []
+        lines = details[brief.path]
+        if lines:
+            blocks += [Line(""), Line(brief.skill, "strong"), *lines]
 
-    if len(shown) < len(states):
-        blocks += [
-            Line(""),
-            Line(f"and {len(states) - len(shown)} more: checkpoint status --all", "dim"),
-        ]
-
+    hidden = len(states) - len(shown)
+    if hidden:
+        blocks += [Line(""), Line(f"and {hidden} more: checkpoint status --all", "dim")]
     return blocks
 
 
 def _fit(states: list[Brief], details: dict[str, list[Block]], room: int) -> list[Brief]:
-    """Return the first checkpoints that fit a number of lines, one at least, with a row of the
-    table each.
+    """Return the first checkpoints, at least one, that fit a number of lines with a row each.
 
-    Details for which there is no room are taken out; those of the first have precedence over more
-    rows.
+    Details for which there is no room are removed in place; those of the first checkpoint have
+    precedence over more rows.
     """
     if sum(1 + _count_details(details[brief.path]) for brief in states) <= room:
         return states
@@ -297,39 +293,41 @@ def _fit(states: list[Brief], details: dict[str, list[Block]], room: int) -> lis
 
 
 def _count_details(lines: list[Block]) -> int:
-    return _count_rows(lines) + 2 if lines else 0
+    if not lines:
+        return 0
+    return _count_rows(lines) + 2
 
 
 def _count_rows(lines: Sequence[Block]) -> int:
-    """Return how many rows lines take on a terminal of 80 columns, where long ones are wrapped, or
-    a few more.
+    """Return how many rows lines take on a terminal of 80 columns, or a few more.
+
+    Long lines are wrapped there.
     """
     return sum(max(1, -(-len(line.whole) // _ROW)) for line in lines if isinstance(line, Line))
 
 
 def _make_table(states: list[Brief], result: StatusResult) -> Table:
+    """Return a table with a row for each checkpoint, or for each side of one in conflict."""
     headers: tuple[str, ...] = ("name", "phase", "step", "status", "age", "progress", "notes")
     rows = []
     for brief in states:
-        sides = result.sides.get(brief.path) or {"": brief}
-        rows += [
-            _make_row(side, f"{brief.skill} ({name})" if name else brief.skill)
-            for name, side in sides.items()
-        ]
+        sides = result.sides.get(brief.path)
+        if sides:
+            rows += [_make_row(side, f"{brief.skill} ({name})") for name, side in sides.items()]
+        else:
+            rows.append(_make_row(brief, brief.skill))
     if any(row[-1] for row in rows):
         return Table(headers, rows, _FIRM, has_tail=True)
     return Table(headers[:-1], [row[:-1] for row in rows], _FIRM)
 
 
 def _details(brief: Brief, result: StatusResult, question: StatusQuestion) -> list[Block]:
-    """Return what is shown of a checkpoint below the table."""
+    """Return the details of a checkpoint below the table."""
     if result.sides.get(brief.path):
         return list(_side_lines(result.sides[brief.path]))
     if question.skill is not None:
-        return [
-            *_progress_blocks(brief),
-            *_lines(brief, len(brief.actions), question.now, in_full=True),
-        ]
+        lines = _lines(brief, len(brief.actions), question.now, in_full=True)
+        return [*_progress_blocks(brief), *lines]
     most = 1 if brief.status == "complete" else _SHOWN_ACTIONS
     return list(_lines(brief, most, question.now, in_short=True))
 
@@ -341,7 +339,7 @@ def _make_row(brief: Brief, label: str) -> tuple[str | Line, ...]:
 
 
 def _side_lines(sides: Mapping[str, Brief]) -> Iterator[Line]:
-    """Yield what each side of a checkpoint in conflict says of the work, and what is next there."""
+    """Yield the summary and the next action of each side of a checkpoint in conflict."""
     for name, brief in sides.items():
         yield Line(f"  {name}: {shorten(brief.summary, _SHOWN_LETTERS)}", hang=4)
         for action in brief.actions[:1]:
@@ -349,33 +347,31 @@ def _side_lines(sides: Mapping[str, Brief]) -> Iterator[Line]:
 
 
 def _names_merged(brief: Brief) -> bool:
+    """Whether an action or a blocker names merged or closed work."""
     facts = [fact for action in (*brief.actions, *brief.shipped) for fact in action.facts]
     facts += [fact for blocker in brief.blockers for fact in blocker.facts]
     return any(fact.state in FINISHED for fact in facts)
 
 
 def _merged_blocks(states: list[Brief], now: int) -> list[Block]:
-    """What names merged or closed work, each with the command for it."""
+    """Return the actions and blockers that name merged or closed work, each with its command."""
     blocks = list[Block]()
     for brief in states:
-        blocks += (
-            [Line(""), Line(brief.skill, "strong")] if blocks else [Line(brief.skill, "strong")]
-        )
-        for action in sorted([*brief.actions, *brief.shipped], key=lambda action: action.at):
+        if blocks:
+            blocks.append(Line(""))
+        blocks.append(Line(brief.skill, "strong"))
+        for action in sorted([*brief.actions, *brief.shipped], key=lambda action: action.position):
             if any(fact.state in FINISHED for fact in action.facts):
-                blocks.append(
-                    Line(f"  {action.at + 1}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6)
-                )
+                number = action.position + 1
+                blocks.append(Line(f"  {number}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6))
                 blocks += _fact_lines(action, now)
-                finish = command("checkpoint", "done", brief.skill, str(action.at + 1))
+                finish = command("checkpoint", "done", brief.skill, str(number))
                 blocks.append(Line("     ", "dim", hint=finish))
+
         for blocker in brief.blockers:
             if any(fact.state in FINISHED for fact in blocker.facts):
-                described = blocker.describe(now)
-                blocks += [
-                    Line(f"  blocker: {described}", hang=4),
-                    Line("     ", "dim", hint=blocker.answer),
-                ]
+                blocks.append(Line(f"  blocker: {blocker.describe(now)}", hang=4))
+                blocks.append(Line("     ", "dim", hint=blocker.answer))
 
     return blocks
 
@@ -384,31 +380,39 @@ def _status_cell(brief: Brief) -> Line:
     if brief.decisions:
         return Line(brief.status, "bad", "decision")
     glyph, style = _LOOKS.get(brief.status, ("", "warn"))
-    return Line(brief.status, style, "not_started" if brief.unstarted else glyph)
+    if brief.unstarted:
+        glyph = "not_started"
+    return Line(brief.status, style, glyph)
 
 
 def _age_cell(brief: Brief) -> Line:
+    if brief.age is None and brief.status == UNREADABLE:
+        return Line("")
     if brief.age is None:
-        return Line("" if brief.status == UNREADABLE else "?")
+        return Line("?")
     if brief.stale:
         return Line(f"stale ({brief.age // DAY}d)", "warn", "stale")
     return Line(age_text(brief.age))
 
 
 def _progress_blocks(brief: Brief) -> list[Block]:
+    """Return the summary and the rows of a checkpoint."""
+    blocks = list[Block]()
+    if brief.summary:
+        blocks.append(Line(f"  {brief.summary}", hang=2))
+
     rows = []
     for row in brief.rows:
         text = str(row.get("status", "?"))
         glyph, style = _LOOKS.get(text, ("", ""))
         rows.append((str(row.get("id", "")), str(row.get("label", "")), Line(text, style, glyph)))
-    blocks: list[Block] = [Line(f"  {brief.summary}", hang=2)] if brief.summary else []
-    return blocks + (
-        [Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else []
-    )
+    if rows:
+        blocks += [Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")]
+    return blocks
 
 
 def _shipped_lines(brief: Brief, now: int, *, in_full: bool) -> Iterator[Line]:
-    """Yield the next actions that merges finished; how many there are, if not in full."""
+    """Yield the next actions that merges finished, or only their number."""
     if in_full:
         for action in brief.shipped:
             yield Line(f"  merged: {action.text}", "dim", hang=10)
@@ -422,35 +426,36 @@ def _shipped_lines(brief: Brief, now: int, *, in_full: bool) -> Iterator[Line]:
 def _lines(
     brief: Brief, most: int, now: int, *, in_short: bool = False, in_full: bool = False
 ) -> Iterator[Line]:
-    """Yield the first next actions with what is true of their references, and all blockers."""
-    for at, action in enumerate(brief.actions[:most]):
-        text = shorten(action.text, _SHOWN_LETTERS) if in_short else action.text
-        yield Line(f"  {action.at + 1} {'then' if at else 'next'}: {text}", hang=10)
+    """Yield the first next actions with the facts about their references, and all blockers."""
+    for index, action in enumerate(brief.actions[:most]):
+        text = action.text
+        if in_short:
+            text = shorten(text, _SHOWN_LETTERS)
+        order = "then" if index else "next"
+        yield Line(f"  {action.position + 1} {order}: {text}", hang=10)
         yield from _fact_lines(action, now)
         if in_full and action.done_when:
             yield Line(f"        done when: {action.done_when}", "dim", hang=10)
 
     if in_short and len(brief.actions) > most:
-        more = command("checkpoint", "status", brief.skill)
-        yield Line(f"  and {len(brief.actions) - most} more", "dim", hint=more)
+        show = command("checkpoint", "status", brief.skill)
+        yield Line(f"  and {len(brief.actions) - most} more", "dim", hint=show)
 
     yield from _shipped_lines(brief, now, in_full=in_full)
     for text in brief.superseded:
         yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
     if brief.superseded:
-        yield Line(
-            "    once it is reviewed",
-            "dim",
-            hang=4,
-            hint=command("checkpoint", "rotate", brief.skill),
-        )
+        rotate = command("checkpoint", "rotate", brief.skill)
+        yield Line("    once it is reviewed", "dim", hang=4, hint=rotate)
 
     for blocker in brief.blockers:
-        if not blocker.waits_on_user:  # those are at the top
-            needs = f" [needs {blocker.value['needs']}]" if blocker.value.get("needs") else ""
-            text = f"  blocker {blocker.value.get('id', '?')}: {blocker.describe(now)}{needs}"
-            yield Line(text, "warn", "blocked")
-            yield Line("    ", "dim", hint=blocker.answer)
+        if blocker.waits_on_user:  # those are at the top
+            continue
+        text = f"  blocker {blocker.value.get('id', '?')}: {blocker.describe(now)}"
+        if blocker.value.get("needs"):
+            text += f" [needs {blocker.value['needs']}]"
+        yield Line(text, "warn", "blocked")
+        yield Line("    ", "dim", hint=blocker.answer)
 
 
 def _fact_lines(action: Action, now: int) -> Iterator[Line]:
@@ -466,6 +471,7 @@ def _state_and_sides(brief: Brief, result: StatusResult) -> dict[str, Any]:
 
 
 def state_data(brief: Brief) -> dict[str, Any]:
+    """Return the state of a checkpoint as JSON has it."""
     return {
         "skill": brief.skill,
         "path": brief.path,

@@ -1,6 +1,4 @@
-"""`checkpoint done`: take the first next action off the queue, after its own proof where that is
-asked for.
-"""
+"""`checkpoint done`: take a next action off the queue, with --verify after its own check."""
 
 import argparse
 from typing import Any, NamedTuple
@@ -65,7 +63,7 @@ Asked = tuple[str, str | None]  # an action's text and its done_when
 
 
 class DoneResult(NamedTuple):
-    """action: what was taken off, "" when refused. next_action: the new first one, "" for none."""
+    """What done wrote. action: that it finished, "" if refused. next_action: now first, or ""."""
 
     written: Written
     action: str
@@ -83,10 +81,11 @@ def done(
     expected: Asked | None = None,
     on_wait: Tell = lambda: None,
 ) -> DoneResult:
-    """Moves an action to recently_done, by default the first one. action: its number, its id or a
-    part of its text. expected: refuse unless the action and its command still say this. Raises
-    CheckpointError if there is no checkpoint, for an empty next action, and for one that comes with
-    complete.
+    """Move an action to recently_done, by default the first one.
+
+    action: its number, its id or a part of its text. expected: refuse unless the action has this
+    text and this done_when. Raises CheckpointError if there is no checkpoint, for an empty next
+    action, and for one that comes with complete.
     """
     check_next(next_action, complete)
 
@@ -94,45 +93,44 @@ def done(
         trouble = find_done_trouble(value, next_action, complete)
         if trouble:
             return trouble
-        at = find_action(value, action, "done")
-        if isinstance(at, Finding):
-            return at
-        if expected is not None and _read_action(value, at) != expected:
+        index = find_action(value, action, "done")
+        if isinstance(index, Finding):
+            return index
+        if expected is not None and _read_action(value, index) != expected:
             message = "the action changed while its command ran, so it was not marked as done"
+            where = f"/next_actions/{index}"
             hint = advise("look again", "checkpoint", "next")
-            return Finding(
-                "done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint
-            )
+            return Finding("done/action-changed", "error", message, where=where, hint=hint)
 
-        taken = finish_action(value, now, next_action, complete, at)
-        return MadeEntry(views.action_text(taken), ("next_actions", "recently_done"))
+        finished = finish_action(value, now, next_action, complete, index)
+        return MadeEntry(views.action_text(finished), ("next_actions", "recently_done"))
 
     written, entry = record(place, skill, now, change, on_wait)
-    return DoneResult(
-        written, entry.line if entry else "", _read_action(written.document.value or {}, 0)[0]
-    )
+    following, _ = _read_action(written.document.value or {}, 0)
+    return DoneResult(written, entry.line if entry else "", following)
 
 
-def _read_action(value: dict[str, Any], at: int) -> Asked:
-    found = views.read_list(value, "next_actions")[at : at + 1]
-    return (views.action_text(found[0]), views.action_done_when(found[0])) if found else ("", None)
+def _read_action(value: dict[str, Any], index: int) -> Asked:
+    """Return the text and the done_when of an action, "" and None for none."""
+    actions = views.read_list(value, "next_actions")
+    if index >= len(actions):
+        return "", None
+    return views.action_text(actions[index]), views.action_done_when(actions[index])
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 when the action cannot be marked as done."""
+    """Run the verb. The exit code is 1 if the action cannot be marked as done."""
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     check_next(args.next, args.complete)
-    expected, args.action = None, " ".join(args.action) if args.action else None
+    args.action = " ".join(args.action) or None
+    expected = None
     if args.verify:
         expected, trouble = _verify(place, args, invocation)
         if trouble:
-            action = {"action": expected[0] or None, "done_when": expected[1]}
-            return Outcome(
-                {"skill": args.skill, "written": False, "verified": False, **action},
-                [],
-                [trouble],
-                1,
-            )
+            text, done_when = expected
+            data = {"skill": args.skill, "written": False, "verified": False}
+            data |= {"action": text or None, "done_when": done_when}
+            return Outcome(data, [], [trouble], 1)
 
     if args.complete and not args.force:
         _ask_remaining(place, args, invocation)
@@ -147,8 +145,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         expected=expected,
         on_wait=tell,
     )
-    lines = [] if written.refused else _tell_result(args, written, action_done, following)
-    fields = ["next_actions", "recently_done", *(["status"] if args.complete else [])]
+    lines = list[Block]()
+    if not written.refused:
+        lines = _describe_result(args, written, action_done, following)
+    fields = ["next_actions", "recently_done"]
+    if args.complete:
+        fields.append("status")
     outcome = outcome_of_write(place, invocation, args.skill, "done", written, fields, lines)
     extra = {"verified": bool(args.verify), "done": action_done or None, "next": following or None}
     return outcome._replace(data={**outcome.data, **extra})
@@ -184,21 +186,22 @@ def _ask_remaining(place: Place, args: argparse.Namespace, invocation: Invocatio
     raise CheckpointError(message, _FINISH_FIRST)
 
 
-def _tell_result(
+def _describe_result(
     args: argparse.Namespace, written: Written, action_done: str, following: str
 ) -> list[Block]:
+    """Return the lines that report the finished action and the next one."""
     lines: list[Block] = [Line(f"done: {action_done}", "good")]
-    if args.complete:
-        left = "" if following else "nothing is left to do: "
-        lines.append(Line(f"{left}the status is complete", "good"))
-        return lines
-
-    if following:
+    if args.complete and following:
+        lines.append(Line("the status is complete", "good"))
+    elif args.complete:
+        lines.append(Line("nothing is left to do: the status is complete", "good"))
+    elif following:
         lines.append(Line(f"next: {following}", "strong"))
         actions = views.read_list(written.document.value or {}, "next_actions")
-        waits = describe_goals(actions[0]) if args.next and actions else ""
-        if waits:
-            lines.append(Line(f"  {waits}", "dim"))
+        if args.next and actions:
+            waits = describe_goals(actions[0])
+            if waits:
+                lines.append(Line(f"  {waits}", "dim"))
 
     return lines
 
@@ -206,30 +209,32 @@ def _tell_result(
 def _verify(
     place: Place, args: argparse.Namespace, invocation: Invocation
 ) -> tuple[Asked, Finding | None]:
-    """The action and its command, and why its command did not prove it done (None: it did)."""
+    """Run the command of an action, and return the action with the failure, None for none."""
     document = store.read_document(place, args.skill, invocation.now)
-    at = find_action(document.value or {}, args.action, "done")
-    if isinstance(at, Finding) or not views.read_list(document.value or {}, "next_actions"):
-        return ("", None), None  # done itself says what is wrong
-    text, command = asked = _read_action(document.value or {}, at)
-    if command:
-        trouble = _find_refusal(command, args, invocation) or _run_command(
-            place, command, invocation
-        )
-    else:
-        message = f'the action "{escape_controls(shorten(text, 60))}" has no done_when, so nothing can verify it'
-        trouble = Finding(
-            "done/no-done-when", "error", message, hint="mark it as done without --verify"
-        )
+    value = document.value or {}
+    index = find_action(value, args.action, "done")
+    if isinstance(index, Finding) or not views.read_list(value, "next_actions"):
+        return ("", None), None  # done itself reports the error
 
-    return asked, trouble._replace(
-        path=document.path, where=f"/next_actions/{at}"
-    ) if trouble else None
+    text, command = _read_action(value, index)
+    if command:
+        trouble = _find_refusal(command, args, invocation)
+        if trouble is None:
+            trouble = _run_command(place, command, invocation)
+    else:
+        action = f'the action "{escape_controls(shorten(text, 60))}"'
+        message = f"{action} has no done_when, so nothing can verify it"
+        advice = "mark it as done without --verify"
+        trouble = Finding("done/no-done-when", "error", message, hint=advice)
+
+    if trouble is not None:
+        trouble = trouble._replace(path=document.path, where=f"/next_actions/{index}")
+    return (text, command), trouble
 
 
 def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation) -> Finding | None:
-    """Shows the command to the user; a Finding unless --yes was given or the user agrees."""
-    if getattr(args, "format", "text") != "json":  # there the answer holds it
+    """Show the command to the user, and return a Finding unless --yes was given or they agree."""
+    if getattr(args, "format", "text") != "json":  # there the data has it
         invocation.stderr.write(f"the action's command is:\n  {escape_controls(command)}\n")
         invocation.stderr.flush()
 
@@ -239,18 +244,15 @@ def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation
         message = "a command from a checkpoint is only run after asking, which needs a terminal"
         return Finding("done/not-confirmed", "error", message, hint="read it, then add --yes")
 
-    if invocation.ask("run it with sh in the repository's root? [y/N]").strip().lower() in (
-        "y",
-        "yes",
-    ):
+    answer = invocation.ask("run it with sh in the repository's root? [y/N]")
+    if answer.strip().lower() in ("y", "yes"):
         return None
-
-    return Finding(
-        "done/not-confirmed", "error", "the command was not run, and nothing was changed"
-    )
+    message = "the command was not run, and nothing was changed"
+    return Finding("done/not-confirmed", "error", message)
 
 
 def _run_command(place: Place, command: str, invocation: Invocation) -> Finding | None:
+    """Run a command, and return a Finding if it fails."""
     import subprocess
 
     invocation.stderr.flush()
@@ -258,8 +260,10 @@ def _run_command(place: Place, command: str, invocation: Invocation) -> Finding 
     finished = subprocess.run(
         ["sh", "-c", command], cwd=place.top, stdin=subprocess.DEVNULL, stdout=2, check=False
     )
-    if finished.returncode == 0:
-        return None
     code = finished.returncode
-    how = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+    if code == 0:
+        return None
+    how = f"ended with exit code {code}"
+    if code < 0:
+        how = f"was ended by signal {-code}"
     return Finding("done/not-verified", "error", f"the command {how}: the action is not done yet")

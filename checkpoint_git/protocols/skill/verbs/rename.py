@@ -1,4 +1,4 @@
-"""`checkpoint rename`: give a checkpoint another name, with its history and what refers to it."""
+"""`checkpoint rename`: rename a checkpoint with its history, and update what refers to it."""
 
 import os
 import stat
@@ -36,10 +36,12 @@ exit 1: refused, nothing written
 
 
 class Renamed(NamedTuple):
-    """path: of the checkpoint now. refused: errors that prevent it; nothing was written then.
-    staged: whether git's index has the new name. history: how many files of its past moved.
-    dependents: whose depends_on changed. mentions: whose depends_on still names it, among other
-    words. arisen: findings that were not there before.
+    """What a rename did.
+
+    path: of the checkpoint now. refused: errors, for which nothing was written. staged: git's index
+    has the new name. history: the number of history files that moved. dependents: skills whose
+    depends_on changed. mentions: skills whose depends_on still has the old name among other words.
+    arisen: new findings.
     """
 
     path: str
@@ -73,15 +75,18 @@ def rename(
     env: Mapping[str, str],
     on_wait: Tell = lambda: None,
 ) -> Renamed:
-    """Rename a checkpoint under the lock. The new files are whole before an old one goes, so a kill
-    loses nothing. Raises CheckpointError for a name that is invalid or taken, a checkpoint that
-    cannot be read, and one in a merge.
+    """Rename a checkpoint under the lock.
+
+    The new files are complete before an old one is removed, so a kill loses nothing. Raises
+    CheckpointError for a name that is invalid or taken, a checkpoint that cannot be read, and one
+    in a merge.
     """
     layout.check_skill_name(skill)
     layout.check_skill_name(new)
     _check_free(place, skill, new)
-    path, new_path = layout.checkpoint_path(place, skill), layout.checkpoint_path(place, new)
-    shown, new_shown = relative_path(path, place.top), relative_path(new_path, place.top)
+    path = layout.checkpoint_path(place, skill)
+    new_path = layout.checkpoint_path(place, new)
+    new_shown = relative_path(new_path, place.top)
 
     with store.writing(place, skill, on_wait):
         _check_free(place, skill, new)
@@ -98,37 +103,33 @@ def rename(
             mark = os.path.basename(old).removeprefix(f"{skill}.").removesuffix(".json")
             known[old] = read_plain(old)
             contents[old] = (layout.history_path(place, new, mark), known[old])
+
         staged = _write_new(place, contents, new, env)
         for old, content in known.items():
             atomic.remove_known(old, content)
-        _move_kept(place, shown, new_shown, known[path], data, new)
+        _move_kept(place, relative_path(path, place.top), new_shown, known[path], data, new)
         dependents, mentions = _rename_dependencies(place, skill, new, now)
 
     return Renamed(
         new_shown,
-        [],
-        staged,
-        len(contents) - 1,
-        tuple(dependents),
-        tuple(mentions),
-        tuple(written.arisen),
+        refused=[],
+        staged=staged,
+        history=len(contents) - 1,
+        dependents=tuple(dependents),
+        mentions=tuple(mentions),
+        arisen=tuple(written.arisen),
     )
 
 
 def _check_free(place: Place, skill: str, new: str) -> None:
-    """Raises CheckpointError for a new name that is taken, by a checkpoint or by the history of a
-    former one.
-    """
+    """Raise CheckpointError for a new name that a checkpoint or the history of a former one has."""
     hint = "choose another name"
     if store.is_mistyped(new, store.list_skills(place)):
         raise CheckpointError(f"a checkpoint cannot be named {quote(new)}", hint)
+    if skill == new:
+        raise CheckpointError(f"{new} is its name already", hint)
     if skill.casefold() == new.casefold():
-        what = (
-            "is its name already"
-            if skill == new
-            else "differs only in case, which some systems ignore"
-        )
-        raise CheckpointError(f"{new} {what}", hint)
+        raise CheckpointError(f"{new} differs only in case, which some systems ignore", hint)
 
     store.check_index(place, new)
     for known in store.list_skills(place):
@@ -139,34 +140,37 @@ def _check_free(place: Place, skill: str, new: str) -> None:
     if place.git_dir and read_tag(place.work_tree, place.git_dir, shown):
         raise CheckpointError(f"{shown} is not here, but still in git's index", hint)
     if store.list_history(place, new):
-        raise CheckpointError(
-            f"a former {new} has files in {layout.DIRECTORY}/{layout.HISTORY}", hint
-        )
+        folder = f"{layout.DIRECTORY}/{layout.HISTORY}"
+        raise CheckpointError(f"a former {new} has files in {folder}", hint)
 
 
 def _write_new(
     place: Place, contents: Mapping[str, tuple[str, bytes]], new: str, env: Mapping[str, str]
 ) -> bool:
-    """Create the new files and stage them; return whether the index has the checkpoint. On an error
-    none is left. contents: old path -> new path and what is written there.
+    """Create the new files, stage them, and return whether the index has the checkpoint.
+
+    contents: old path -> new path and its content. An error removes the new files.
     """
     created = list[str]()
     try:
         for old, (new_path, data) in contents.items():
             if not atomic.create_file(new_path, data, stat.S_IMODE(os.stat(old).st_mode)):
-                raise CheckpointError(
-                    f"{relative_path(new_path, place.top)} already exists", "choose another name"
-                )
+                message = f"{relative_path(new_path, place.top)} already exists"
+                raise CheckpointError(message, "choose another name")
             created.append(new_path)
-        return _stage(place, {old: new_path for old, (new_path, _) in contents.items()}, new, env)
+        paths = {old: new_path for old, (new_path, _) in contents.items()}
+        return _stage(place, paths, new, env)
     except BaseException:
-        for made in created:
-            atomic.remove_file(made)
+        for path in created:
+            atomic.remove_file(path)
         raise
 
 
 def _stage(place: Place, paths: Mapping[str, str], new: str, env: Mapping[str, str]) -> bool:
-    """Give the index the new names of what it has. What is edited and not staged yet stays so."""
+    """Rename files in the index, and return whether the checkpoint is in it.
+
+    paths: old -> new. Edits that are not staged stay so.
+    """
     if not (place.work_tree and place.git_dir):
         return False
     top, clean = place.work_tree, clean_env(env)
@@ -189,36 +193,44 @@ def _stage(place: Place, paths: Mapping[str, str], new: str, env: Mapping[str, s
 
 
 def _rename_text(data: bytes | None, new: str) -> bytes | None:
-    """Return a version of a checkpoint with its new name, None for what is not a JSON object."""
+    """Return a version of a checkpoint with its new name, None if it is not a JSON object."""
     try:
         root = jsontext.parse(jsontext.decode(data or b""))
     except jsontext.JsonTextError:
         return None
-    return (
-        jsonwrite.rewrite(root, {**root.value, "skill": new}).encode()
-        if isinstance(root.value, dict)
-        else None
-    )
+    if not isinstance(root.value, dict):
+        return None
+    return jsonwrite.rewrite(root, {**root.value, "skill": new}).encode()
 
 
 def _move_kept(place: Place, old: str, path: str, was: bytes, data: bytes, new: str) -> None:
-    """Let `undo` revert the last write under the new name: what is kept for it is renamed, too."""
+    """Rename what is kept for undo, so that `undo` reverts the last write under the new name.
+
+    old, path: of the checkpoint before and now. was, data: its content before and now.
+    """
     kept = kept_write.read_kept(place, old)
     kept_write.forget_write(place, old)
-    if kept is None or kept[1] != was:
+    if kept is None:
         return
-    before = None if kept[0] is None else _rename_text(kept[0], new)
-    if before is not None or kept[0] is None:
-        kept_write.keep_write(place, path, before, data, is_undone=kept[2])
+    before, after, is_undone = kept
+    if after != was:
+        return
+    if before is not None:
+        before = _rename_text(before, new)
+        if before is None:
+            return
+    kept_write.keep_write(place, path, before, data, is_undone=is_undone)
 
 
 def _rename_dependencies(
     place: Place, skill: str, new: str, now: int
 ) -> tuple[list[str], list[str]]:
-    """Put the new name in depends_on of the others; return whose changed, and whose says it among
-    other words.
+    """Put the new name into depends_on of other checkpoints.
+
+    Return the skills that changed, and those that have the old name among other words.
     """
-    changed, mentions = list[str](), list[str]()
+    changed = list[str]()
+    mentions = list[str]()
     for document in list(store.iterate_documents(place, now)):
         waits = [wait for wait in views.list_waits(document.value or {}) if isinstance(wait, str)]
         if skill in waits:
@@ -226,9 +238,10 @@ def _rename_dependencies(
                 document.path, document, lambda value: _depend_on(value or {}, skill, new), now
             )
             if not written.refused:
+                before = (document.text or "").encode()
                 data = (written.document.text or "").encode()
-                store.write_checkpoint(place, document.skill, (document.text or "").encode(), data)
-                kept_write.keep_write(place, document.path, (document.text or "").encode(), data)
+                store.write_checkpoint(place, document.skill, before, data)
+                kept_write.keep_write(place, document.path, before, data)
                 changed.append(document.skill)
         elif any(word.strip(",.:;()") == skill for wait in waits for word in wait.split()):
             mentions.append(document.skill)
@@ -255,7 +268,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     result = rename(place, args.skill, args.new, invocation.now, invocation.env, tell)
     if result.refused:
         return Outcome(_describe(args, place, None), _refuse(args), result.refused, 1)
-    return Outcome(_describe(args, place, result), _tell(args, result), result.arisen, 0)
+    return Outcome(_describe(args, place, result), _report(args, result), result.arisen, 0)
 
 
 def _refuse(args: Namespace) -> list[Block]:
@@ -263,24 +276,28 @@ def _refuse(args: Namespace) -> list[Block]:
 
 
 def _describe(args: Namespace, place: Place, result: Renamed | None) -> dict[str, Any]:
-    """Return the JSON document; result: None if it was refused."""
+    """Return the JSON document. result: None if it was refused."""
+    is_written = result is not None
+    if result is None:
+        result = Renamed(layout.relative_checkpoint_path(place, args.skill), [])
     return {
         "skill": args.skill,
         "new": args.new,
-        "path": layout.relative_checkpoint_path(place, args.new if result else args.skill),
-        "written": result is not None,
-        "staged": result is not None and result.staged,
-        "history": result.history if result else 0,
-        "dependents": list(result.dependents) if result else [],
+        "path": result.path,
+        "written": is_written,
+        "staged": result.staged,
+        "history": result.history,
+        "dependents": list(result.dependents),
     }
 
 
-def _tell(args: Namespace, result: Renamed) -> list[Block]:
-    staged = ", staged" if result.staged else ""
+def _report(args: Namespace, result: Renamed) -> list[Block]:
+    """Return the lines that report a rename."""
+    text = f"{args.skill}: renamed to {args.new} in {result.path}"
+    if result.staged:
+        text += ", staged"
     back = advise("to go back", "checkpoint", "rename", args.new, args.skill)
-    lines: list[Block] = [
-        Line(f"{args.skill}: renamed to {args.new} in {result.path}{staged}", "good", hint=back)
-    ]
+    lines: list[Block] = [Line(text, "good", hint=back)]
     if result.history:
         lines.append(Line(f"  {plural(result.history, 'file')} of its history renamed, too", "dim"))
     for name in result.dependents:

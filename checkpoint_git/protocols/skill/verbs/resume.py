@@ -63,10 +63,10 @@ _MOST_TICKETS = 12
 
 
 class ResumeResult(NamedTuple):
-    """plan: what is to happen. document, brief: None if there is no checkpoint. drift: what no
-    longer fits.
+    """How a session continues with a skill.
 
-    siblings: the pm_refs of other skills. now: seconds since 1970.
+    document, brief: None if there is no checkpoint. drift: findings about what no longer fits. now:
+    seconds since 1970. siblings: the pm_refs of other skills.
     """
 
     plan: ResumePlan
@@ -78,21 +78,32 @@ class ResumeResult(NamedTuple):
     siblings: Sequence[dict[str, Any]] = ()
 
     @property
+    def value(self) -> dict[str, Any]:
+        if self.document is None or self.document.value is None:
+            return {}
+        return self.document.value
+
+    @property
     def shipped(self) -> list[Action]:
-        return self.brief.shipped if self.brief else []
+        if self.brief is None:
+            return []
+        return self.brief.shipped
 
     @property
     def actions(self) -> list[Action]:
-        return self.brief.actions if self.brief else []
+        if self.brief is None:
+            return []
+        return self.brief.actions
 
     @property
     def blockers(self) -> list[OpenBlocker]:
-        return self.brief.blockers if self.brief else []
+        if self.brief is None:
+            return []
+        return self.brief.blockers
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
-    """Return how to continue with a skill. A missing or broken checkpoint is not an error but a
-    plan that says so.
+    """Return how to continue with a skill; a missing or broken checkpoint has a plan, too.
 
     env: the environment in which git is asked about files. Raises CheckpointError for an invalid
     name.
@@ -143,9 +154,7 @@ def _read_document(place: Place, skill: str, now: int) -> Document | None:
 def _find_drift(
     place: Place, document: Document, brief: Brief, env: Mapping[str, str], now: int
 ) -> Sequence[Finding]:
-    """Return what happened to the files since the last write; soon after it, only which of them are
-    gone.
-    """
+    """Return findings about the files since the last write; soon after it, only of missing files."""
     if brief.age is not None and brief.age > LOOK_AFTER:
         from checkpoint_git.protocols.skill.drift.file_facts import read_drift
 
@@ -162,40 +171,36 @@ def _find_drift(
 
     facts = make_facts(place, [document], now, env)
     files = facts.files.get(document.path, ())
-    facts.files = {
-        document.path: [file for file in files if file.fate in LOST or file.state == "there"]
-    }
+    lost = [file for file in files if file.fate in LOST or file.state == "there"]
+    facts.files = {document.path: lost}
     return [*find_missing_files(facts), *facts.context.troubles]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 0 to go on (or when all is complete, or nothing is there yet), 1 to stop
-    and ask.
-    """
+    """Run the verb. The exit code is 1 to stop and ask, else 0."""
     layout.check_skill_name(args.skill)
     place = _find_or_plan_place(invocation.cwd)
-    has_folder = os.path.isdir(place.directory)
     result = resume(place, args.skill, invocation.now, invocation.env)
     if args.go_on and result.plan.decision == "ask" and "conflict" not in result.plan.reasons:
         go_on = result.plan._replace(decision="continue", question="", answers=())
         result = result._replace(plan=go_on)
 
-    ahead, not_compared = list[Ahead](), ""
-    if has_folder:
+    ahead = list[Ahead]()
+    not_compared = ""
+    skills: list[str] | None = None
+    if os.path.isdir(place.directory):
         ahead, not_compared = find_ahead(place, invocation.now, args.skill)
-    others = store.list_skills(place) if has_folder else None
-    blocks = [*_blocks(result, others), *(Line(version.line, "warn", hang=2) for version in ahead)]
+        skills = store.list_skills(place)
+    blocks = _blocks(result, skills)
+    blocks += [Line(version.line, "warn", hang=2) for version in ahead]
     if not_compared:
         blocks.append(Line(not_compared, "warn", hang=2))
-    worktrees = [version._asdict() for version in ahead]
-    named = views.text_field(
-        (result.document.value if result.document else None) or {}, "project_dir"
-    )
-    project_dir = layout.find_project_dir(named, place.root) or None
+
+    named = views.text_field(result.value, "project_dir")
     data = {
         **_data(result),
-        "project_dir": project_dir,
-        "worktrees": worktrees,
+        "project_dir": layout.find_project_dir(named, place.root) or None,
+        "worktrees": [version._asdict() for version in ahead],
         "not_compared": not_compared,
     }
 
@@ -203,14 +208,15 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if result.document:
         errors = [finding for finding in result.document.findings if finding.level == "error"]
     stops = _must_stop(result.plan, errors, go_on=args.go_on)
-    outcome = Outcome(data, blocks, [*errors, *result.drift], 1 if stops else 0)
+    outcome = Outcome(data, blocks, [*errors, *result.drift], int(stops))
     outcome = _fold_findings(outcome, args.skill)
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
 
 
 def _find_or_plan_place(cwd: str) -> Place:
-    """Return the project's place; without a folder of checkpoints there is nothing to resume
-    yet.
+    """Return the project's place, where the folder of checkpoints may be missing.
+
+    Raises CheckpointError if something else has its name.
     """
     try:
         return find_place(cwd)
@@ -222,7 +228,7 @@ def _find_or_plan_place(cwd: str) -> Place:
 
 
 def _must_stop(plan: ResumePlan, errors: Sequence[Finding], *, go_on: bool) -> bool:
-    """Return whether a session may not go on. go_on: the user said that it may."""
+    """Whether a session must stop. go_on: the user said that it may continue."""
     if plan.decision == "ask" or plan.reasons in (("corrupt",), ("incompatible",)):
         return True
     return bool(errors) and not go_on
@@ -239,13 +245,11 @@ def _fold_findings(outcome: Outcome, skill: str) -> Outcome:
     return outcome._replace(digest=Digest(fold(findings, frozenset(), lambda code: every), every))
 
 
-def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
-    """Return the lines. others: the skills that have a checkpoint, None if there is no folder for
-    them.
-    """
+def _blocks(result: ResumeResult, skills: list[str] | None) -> list[Block]:
+    """Return the lines. skills: those that have a checkpoint, None without a folder for them."""
     blocks = _orientation_lines(result)
     if "missing" in result.plan.reasons:
-        blocks += _missing_lines(result.plan, others)
+        blocks += _missing_lines(result.plan, skills)
     elif result.plan.decision == "start_fresh":
         blocks += _broken_lines(result.plan)
     elif result.plan.decision == "complete":
@@ -261,10 +265,12 @@ def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
 
 
 def _orientation_lines(result: ResumeResult) -> list[Block]:
-    """Return the protocol's five lines, and what merges finished."""
+    """Return the protocol's five lines, and the actions that merges finished."""
     lines: list[Block] = []
-    for index, text in enumerate(result.plan.orientation):
-        lines.append(Line(text, "" if index else "strong", hang=2))
+    if result.plan.orientation:
+        title, *others = result.plan.orientation
+        lines.append(Line(title, "strong", hang=2))
+        lines += [Line(text, hang=2) for text in others]
     if lines and result.actions:
         lines += _fact_lines(result.actions[0], result.now)
     for action in result.shipped[:_MOST_DONE]:
@@ -274,29 +280,31 @@ def _orientation_lines(result: ResumeResult) -> list[Block]:
     return lines
 
 
-def _missing_lines(plan: ResumePlan, others: list[str] | None) -> list[Block]:
-    """Return how to begin, and the name that was probably meant."""
+def _missing_lines(plan: ResumePlan, skills: list[str] | None) -> list[Block]:
+    """Return the command that starts a checkpoint, and the nearest name. skills: as for _blocks."""
     from difflib import get_close_matches
 
     lines: list[Block] = []
-    near = get_close_matches(plan.skill, others or (), 1, 0.8)
+    near = get_close_matches(plan.skill, skills or (), 1, 0.8)
     if near:
         lines.append(Line("Did you mean", "strong", hint=command("checkpoint", "resume", near[0])))
-    known = f" (there are: {', '.join(others)})" if others else ""
-    lines.append(Line(f"{plan.why}{known}.", "warn", hang=2))
-    start: Argv = ("checkpoint", "update", plan.skill)
-    commands = (start,) if others is not None else (("checkpoint", "init"), start)
-    return [*lines, Line("Start fresh", hint=chain("", commands))]
+
+    why = plan.why
+    if skills:
+        why += f" (there are: {', '.join(skills)})"
+    lines.append(Line(f"{why}.", "warn", hang=2))
+
+    commands: list[Argv] = [("checkpoint", "update", plan.skill)]
+    if skills is None:
+        commands.insert(0, ("checkpoint", "init"))
+    lines.append(Line("Start fresh", hint=chain("", commands)))
+    return lines
 
 
 def _broken_lines(plan: ResumePlan) -> list[Block]:
     why = Line(f"{plan.why}.", "bad", "failed", 2)
-    return [
-        why,
-        Line("Start fresh; the file is kept until you remove it:"),
-        *_answer_lines(plan),
-        Line(""),
-    ]
+    start = Line("Start fresh; the file is kept until you remove it:")
+    return [why, start, *_answer_lines(plan), Line("")]
 
 
 def _complete_lines(result: ResumeResult) -> list[Block]:
@@ -333,12 +341,12 @@ def _blocker_lines(result: ResumeResult) -> list[Block]:
 
 
 def _continue_lines(result: ResumeResult) -> list[Block]:
-    """Return the action to resume from, and what to know before it."""
+    """Return the action to resume from, and the context that it needs."""
     lines = _warning_lines(result)
-    for decision in result.brief.decisions if result.brief else ():
-        lines.append(
-            Line(f"Ask before proceeding: {decision.describe(result.now)}", "bad", "decision", 2)
-        )
+    for blocker in result.blockers:
+        if blocker.waits_on_user:
+            text = f"Ask before proceeding: {blocker.describe(result.now)}"
+            lines.append(Line(text, "bad", "decision", 2))
 
     lines += _first_lines(result)
     for key, title in PRIMER.items():
@@ -348,21 +356,21 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     lines += _listed("Then", _action_lines(result.actions[1:], result.now, "- "))
     lines += _background_lines(result)
     blockers = _blocker_lines(result)
-    return [*lines, Line(""), *blockers] if blockers else lines
+    if blockers:
+        lines += [Line(""), *blockers]
+    return lines
 
 
 def _first_lines(result: ResumeResult) -> list[Block]:
     """Return the first next action, or that there is none."""
     if result.actions:
         first = result.actions[0]
-        text = f"Resuming from next_actions[{first.at}]: {shorten(first.text, 60)}"
+        text = f"Resuming from next_actions[{first.position}]: {shorten(first.text, 60)}"
         return [Line(text, "good", "in_progress", 2), *_check_lines(first)]
-    has_merged = result.brief is not None and bool(result.brief.shipped)
-    why = "every noted action is merged" if has_merged else "nothing is noted"
-    how = advise(
-        "add what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action")
-    )
-    return [Line(f"Resuming, though {why}", "warn", "stale", 2, how)]
+    why = "every noted action is merged" if result.shipped else "nothing is noted"
+    next_action = Blank("the next action")
+    hint = advise("add what comes next", "checkpoint", "add", result.plan.skill, next_action)
+    return [Line(f"Resuming, though {why}", "warn", "stale", 2, hint)]
 
 
 def _action_lines(actions: Sequence[Action], now: int, bullet: str = "") -> list[Block]:
@@ -378,72 +386,68 @@ def _fact_lines(action: Action, now: int) -> list[Block]:
 
 
 def _check_lines(action: Action) -> list[Block]:
-    return [Line(f"    done when: {action.done_when}", "dim", hang=6)] if action.done_when else []
+    if not action.done_when:
+        return []
+    return [Line(f"    done when: {action.done_when}", "dim", hang=6)]
 
 
 def _background_lines(result: ResumeResult) -> list[Block]:
-    """Return what was done last, and the tickets of other skills; one of these may be where this
-    work came from.
-    """
+    """Return what was done last, and the tickets of other skills, from which this work may come."""
     done = list[Block]()
     for text, time in result.background.recently_done[:_MOST_DONE]:
-        done.append(Line(f"  - {text} ({time})" if time else f"  - {text}", hang=4))
+        when = f" ({time})" if time else ""
+        done.append(Line(f"  - {text}{when}", hang=4))
 
     tickets = list[Block]()
     for ref in result.siblings[:_MOST_TICKETS]:
-        words = (
-            str(ref[name])
-            for name in ("id", "role", "provider", "url")
-            if isinstance(ref.get(name), str | int)
-        )
+        members = [ref.get(name) for name in ("id", "role", "provider", "url")]
+        words = [str(member) for member in members if isinstance(member, str | int)]
         tickets.append(Line(f"  - {ref['skill']}: {', '.join(words)}", hang=4))
 
     hidden = len(result.siblings) - len(tickets)
     if hidden > 0:
-        tickets.append(
-            Line(f"  and {hidden} more", "dim", hint=command("checkpoint", "show", "--tickets"))
-        )
+        show = command("checkpoint", "show", "--tickets")
+        tickets.append(Line(f"  and {hidden} more", "dim", hint=show))
 
     return [*_listed("Done last", done), *_listed("Tickets of other skills", tickets)]
 
 
 def _listed(title: str, lines: Sequence[Block]) -> list[Block]:
-    return [Line(""), Line(f"{title}:", "strong"), *lines] if lines else []
+    """Return lines below a title, [] for no lines."""
+    if not lines:
+        return []
+    return [Line(""), Line(f"{title}:", "strong"), *lines]
 
 
 def _warning_lines(result: ResumeResult) -> list[Block]:
     count = sum(finding.level != "note" for finding in result.drift)
+    if not count:
+        return []
     what = "one contradiction" if count == 1 else f"{count} contradictions"
-    return (
-        [Line(f"Check before you continue: {what}, see below.", "warn", "stale", 2)]
-        if count
-        else []
-    )
+    return [Line(f"Check before you continue: {what}, see below.", "warn", "stale", 2)]
 
 
 def _data(result: ResumeResult) -> dict[str, Any]:
-    plan, background, brief = result.plan, result.background, result.brief
-    value = (result.document.value if result.document else None) or {}
+    """Return the result as JSON has it."""
+    plan, brief = result.plan, result.brief
+    data: dict[str, Any] = {"skill": plan.skill, "path": brief.path if brief else None}
+    data |= plan.data
+    for name in ("project", "phase", "step", "status", "progress_summary", "updated_at"):
+        data[name] = views.text_field(result.value, name)
+
     actions = [action.data for action in result.actions]
-    shipped = brief.shipped if brief else []
+    shipped = [shipped_data("text", action.text, action.facts) for action in result.shipped]
+    done = [{"text": text, "at": time or None} for text, time in result.background.recently_done]
+    asked = [blocker.value for blocker in result.blockers if blocker.waits_on_user]
     return {
-        "skill": plan.skill,
-        "path": brief.path if brief else None,
-        **plan.data,
-        **{
-            name: views.text_field(value, name)
-            for name in ("project", "phase", "step", "status", "progress_summary")
-        },
-        "updated_at": views.text_field(value, "updated_at"),
+        **data,
         "progress": brief.progress if brief else {"complete": 0, "total": 0},
         "next_action": actions[0] if actions else None,
         "next_actions": actions,
-        "shipped_actions": [shipped_data("text", action.text, action.facts) for action in shipped],
-        "recently_done": [
-            {"text": text, "at": time or None} for text, time in background.recently_done
-        ],
+        "shipped_actions": shipped,
+        "recently_done": done,
         "siblings_pm_refs": result.siblings,
         "blockers": [blocker.data for blocker in result.blockers],
-        "ask_first": [blocker.value for blocker in result.blockers if blocker.waits_on_user],
-        "context_primer": background.primer,
+        "ask_first": asked,
+        "context_primer": result.background.primer,
     }

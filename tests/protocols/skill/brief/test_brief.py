@@ -41,7 +41,7 @@ def test_a_brief_knows_what_is_open_what_is_finished_and_who_is_asked() -> None:
         "blockers": [decision(proposed_resolution="Merge #1"), decision(id="b2", needs="code_fix")],
     }
     brief = make_brief(document(**changes), NOW, facts_of("#1"))
-    assert [(action.at, action.text, action.is_repeated) for action in brief.actions] == [
+    assert [(action.position, action.text, action.is_repeated) for action in brief.actions] == [
         (1, "Announce it", True)
     ]
     assert [action.text for action in brief.shipped] == ["Merge #1"]
