@@ -1,5 +1,3 @@
-import pytest
-
 from tests.architecture.imports import (
     PACKAGE,
     Import,
@@ -8,8 +6,6 @@ from tests.architecture.imports import (
     module_files,
     read_imports,
 )
-
-pytestmark = pytest.mark.xdist_group("imports")  # which one worker reads once
 
 # The layers, lowest first. A package may import itself and what lies on lower layers; packages on
 # one layer do not know one another. The registry is strings that import nothing: everybody may know

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-import pytest
-
 from tests.architecture.imports import ROOT, module_files
 
 ODD = re.compile(
@@ -79,7 +77,6 @@ def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> No
     ] == []
 
 
-@pytest.mark.xdist_group("texts")
 def find_odd_lines(page: str) -> list[str]:
     """Return the lines of a page with odd words, except in code and in "there is no"."""
     plain = re.sub(r"`[^`]*`|\bthere (is|are) no\b|\bnobody\b", "", page, flags=re.IGNORECASE)

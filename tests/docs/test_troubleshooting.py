@@ -3,8 +3,6 @@
 import re
 from functools import cache
 
-import pytest
-
 from tests.architecture.imports import ROOT
 from tests.architecture.test_words import read_package_texts
 from tests.support.rows import rows
@@ -49,7 +47,6 @@ def test_the_page_explains_many_messages() -> None:
     assert len(set(MESSAGES)) == len(MESSAGES)
 
 
-@pytest.mark.xdist_group("texts")
 @rows("message", MESSAGES)
 def test_a_message_that_is_explained_is_one_that_is_printed(message: str) -> None:
     assert find_unknown(message, read_printed()) == []

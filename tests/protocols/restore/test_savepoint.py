@@ -172,7 +172,6 @@ def test_a_savepoint_across_processes_is_refused_with_the_way_out(tmp_path: Path
 # PostgreSQL
 
 
-@pytest.mark.xdist_group("postgresql")
 @pytest.mark.parametrize("autocommit", [False, True])
 def test_psycopg_blocks_are_undone_even_after_an_error_of_the_server(
     server: Server, database: str, autocommit: bool
@@ -194,9 +193,7 @@ def test_psycopg_blocks_are_undone_even_after_an_error_of_the_server(
     assert server.sql("SELECT count(*) FROM t", database) == ("2" if autocommit else "0")
 
 
-@pytest.mark.parametrize(
-    "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgresql"))]
-)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_sqlalchemy_blocks_are_undone(
     kind: str, path: Path, request: pytest.FixtureRequest
 ) -> None:

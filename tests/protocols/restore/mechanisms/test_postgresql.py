@@ -26,11 +26,7 @@ from tests.support.postgres import Server
 from tests.support.restore_points import create, go_back, roll_back, run_script, workspace_of
 from tests.support.rows import rows
 
-# one server, and not one in each process
-pytestmark = [
-    pytest.mark.deep,
-    pytest.mark.xdist_group("postgresql"),
-]
+pytestmark = pytest.mark.deep
 PASSWORD = "s3cret"  # noqa: S105 - of a server that lives as long as these tests
 SHOP = """
 CREATE TYPE mood AS ENUM ('good', 'bad');
