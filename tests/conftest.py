@@ -14,6 +14,7 @@ from tests.support.costs import Costs
 from tests.support.examples import register_profiles
 from tests.support.repos import BARE_MUST_BE_NAMED, GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.scratch import work_in_memory
 from tests.support.templates import compile_once
 
 register_profiles()
@@ -29,7 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measures what the tests cost where somebody asks."""
+    """Works in memory where there is room, and measures what the tests cost where somebody asks."""
+    work_in_memory()
     if config.getoption("--costs"):
         config.pluginmanager.register(Costs(config), "costs")
 
