@@ -441,7 +441,8 @@ def read_tool_call(data: bytes, luck: random.Random) -> str:
     call = guard.read_call(None if value is ... else value, "/work")
     if call:
         find_loss(call.command, call.cwd, "/work")
-    is_lost = call and not call.path and value.get("tool_input", {}).get("file_path")
+    written = value.get("tool_input", {}).get("file_path") if call else None
+    is_lost = call and isinstance(written, str) and written and not call.paths
     return "a file that is written is not seen" if is_lost else ""
 
 

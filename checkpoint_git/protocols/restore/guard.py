@@ -56,8 +56,13 @@ READERS = frozenset((
     "task", "todoread", "todowrite", "update_plan", "update_todo", "view", "web_fetch", "webfetch",
     "websearch", "write_todos",
 ))  # fmt: skip
-_COMMAND_NAMES = ("command", "cmd", "commands", "script", "argv")  # of what a tool is given to run
-_PATH_NAMES = ("file_path", "filePath", "notebook_path", "path")
+# Members of a tool's input, in small letters without "_": what it runs, where, and what it writes.
+_COMMAND_NAMES = frozenset(("argv", "cmd", "command", "commandline", "commands", "script"))
+_FOLDER_NAMES = frozenset(("cwd", "directory", "dirpath", "workdir", "workingdirectory"))
+_PATH_NAMES = frozenset((
+    "destination", "file", "filepath", "notebookpath", "path", "paths", "relativepath", "source",
+    "targetfile",
+))  # fmt: skip
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "pwsh", "sh", "zsh"))
 _LET_USER = "let the user run it"
 
@@ -68,7 +73,8 @@ class Call(NamedTuple):
     tool: str
     cwd: str
     command: str = ""  # what it runs, "" for nothing
-    path: str = ""  # what it writes, absolute, "" if that is unknown
+    paths: tuple[str, ...] = ()  # what it may write, absolute
+    folder: str = ""  # where its input says that it runs, absolute, "" if it does not
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -106,12 +112,14 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     from checkpoint_git.protocols.restore.snapshot import find_label
 
     tops = _find_tops(call, invocation.cwd)
-    loss = find_loss(call.command, call.cwd, tops[0] if tops else "")
-    if loss:
-        return _stop(f"{loss}, and no restore point brings that back", _LET_USER)
-    if any(is_git_name(part) for part in call.path.split("/")):
-        reason = f"{call.path} belongs to git, and no restore point brings that back"
-        return _stop(reason, _LET_USER)
+    for top in tops or [""]:
+        loss = find_loss(call.command, call.folder or call.cwd, top)
+        if loss:
+            return _stop(f"{loss}, and no restore point brings that back", _LET_USER)
+    for path in call.paths:
+        if any(is_git_name(part) for part in f"{path}/{os.path.realpath(path)}".split("/")):
+            reason = f"{path} belongs to git, and no restore point brings that back"
+            return _stop(reason, _LET_USER)
 
     if args.require:
         return _check_points(call, invocation)
@@ -139,14 +147,30 @@ def read_call(value: Any, cwd: str) -> Call | None:
     named = value.get("cwd")
     if isinstance(named, str) and os.path.isabs(named) and _is_path(named):
         cwd = named
-    commands = [_read_command(given[name]) for name in _COMMAND_NAMES if name in given]
+
+    commands, paths, folders = list[str](), list[str](), list[str]()
+    for name, member in given.items():
+        kind = name.lower().replace("_", "")
+        values = member if isinstance(member, list) else [member]
+        if kind == "commands":
+            commands += map(_read_command, values)
+        elif kind in _COMMAND_NAMES:
+            commands.append(_read_command(member))
+        elif kind in _PATH_NAMES:
+            paths += [value for value in values if isinstance(value, str) and value]
+        elif kind in _FOLDER_NAMES and isinstance(member, str):
+            folders.append(member)
+
     if commands and isinstance(given.get("args"), list):
         commands[-1] += " " + _read_command(given["args"])
-    path = next((given[name] for name in _PATH_NAMES if name in given), "")
-    if not isinstance(path, str) or not _is_path(path):
+    if not all(map(_is_path, [*paths, *folders])):
         return None
     return Call(
-        tool, cwd, "\n".join(commands), os.path.normpath(os.path.join(cwd, path)) if path else ""
+        tool,
+        cwd,
+        "\n".join(commands),
+        tuple(os.path.normpath(os.path.join(cwd, path)) for path in paths),
+        os.path.normpath(os.path.join(cwd, folders[0])) if folders else "",
     )
 
 
@@ -171,15 +195,14 @@ def _read_command(value: Any) -> str:
 def _find_tops(call: Call, cwd: str) -> list[str]:
     """Return the work trees that a call may change.
 
-    These are the one where it starts, else where the agent does, and the one where it writes.
+    These are the one where it starts, else where the agent does, and those where it runs and
+    writes.
     """
-    repository = find_repository(call.cwd) or find_repository(cwd)
-    tops = [repository[0]] if repository else []
-    if call.path:
-        written = find_repository(os.path.dirname(os.path.realpath(call.path)))
-        if written and written[0] not in tops:
-            tops.append(written[0])
-    return tops
+    places = [call.folder] if call.folder else []
+    places += [os.path.dirname(os.path.realpath(path)) for path in call.paths]
+    repositories = [find_repository(call.cwd) or find_repository(cwd)]
+    repositories += [find_repository(place) for place in places]
+    return list(dict.fromkeys(repository[0] for repository in repositories if repository))
 
 
 def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
@@ -209,8 +232,9 @@ def _check_points(call: Call, invocation: Invocation) -> Answer:
     from checkpoint_git.protocols.restore import layout, store
 
     folders = [call.cwd if os.path.isdir(call.cwd) else invocation.cwd]
-    if call.path:
-        folders.append(_find_folder(os.path.dirname(os.path.realpath(call.path))))
+    if call.folder:
+        folders.append(_find_folder(call.folder))
+    folders += [_find_folder(os.path.dirname(os.path.realpath(path))) for path in call.paths]
 
     for folder in folders:
         workspace = layout.open_workspace(folder, invocation.now, invocation.env)

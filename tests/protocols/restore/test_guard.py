@@ -114,7 +114,14 @@ def test_what_no_point_brings_back_is_stopped_whatever_the_tool_is_called(work: 
         {"command": "rm", "args": ["-rf", ".git"]},
         {"file_path": ".git/config", "command": "x"},
         {"path": str(work.path / ".git/hooks/pre-commit"), "command": "x"},
+        {"CommandLine": "rm -rf .git"},
+        {"commands": ["ls", "rm -rf .git"]},
+        {"command": "rm -rf .", "workdir": str(work.path)},
+        {"source": "a.py", "destination": ".git/config", "command": "x"},
+        {"target_file": "link/config", "command": "x"},
+        {"paths": ["a.py", ".git/config"], "command": "x"},
     )
+    (work.path / "link").symlink_to(".git")
     passed = [
         (tool, given) for tool in tools for given in forms if guard(work, tool, **given)[0] != 2
     ]
@@ -143,6 +150,14 @@ def test_every_work_tree_that_a_call_may_change_is_kept(work: GitRepo, tmp_path:
     other.write("x", "z\n")
     assert guard(work, "Write", file_path="out/x") == (0, "")
     assert count(other) == 3
+    other.write("x", "in its folder\n")
+    assert guard(work, "shell", command=["make"], workdir=str(other.path)) == (0, "")
+    assert count(other) == 4
+    other.write("x", "moved\n")
+    assert (
+        guard(work, "mcp__fs__move", source="src/a.py", destination=str(other.path / "y"))[0] == 0
+    )
+    assert count(other) == 5
 
 
 def test_where_nothing_can_be_kept_the_call_is_stopped(
