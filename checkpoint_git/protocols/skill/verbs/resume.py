@@ -146,9 +146,10 @@ def _read_document(place: Place, skill: str, now: int) -> Document | None:
         return None
     path = layout.relative_checkpoint_path(place, skill)
     document = store.check_files([(path, content)], now)[0]
-    text = document.text or ""
-    findings = [Finding(**hide_secrets(finding._asdict(), text)) for finding in document.findings]
-    return document._replace(value=hide_secrets(document.value, text), findings=findings)
+    # at once: the whole text is searched, and a broken file has thousands of findings
+    rows = [finding._asdict() for finding in document.findings]
+    value, rows = hide_secrets([document.value, rows], document.text or "")
+    return document._replace(value=value, findings=[Finding(**row) for row in rows])
 
 
 def _find_drift(

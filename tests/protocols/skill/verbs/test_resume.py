@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.protocols.skill.verbs import resume
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -39,6 +40,25 @@ def messages(ran: Ran) -> str:
 
 
 # the decision
+
+
+def test_the_text_of_a_broken_file_is_searched_for_secrets_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = f"{'gh'}p_aB3dE5gH7jK9mN1pQ2rS4tU6"
+    text = checkpoint_text(progress_table=[{token: 1}] * 20)
+    (project / FILE).write_text(text)
+    searched = list[str]()
+
+    def note(value: Any, document: str) -> Any:
+        searched.append(document)
+        return hide_secrets(value, document)
+
+    monkeypatch.setattr("checkpoint_git.protocols.skill.verbs.resume.hide_secrets", note)
+    ran = run_verb(resume, "build", cwd=project)
+    assert searched.count(text) == 1
+    assert len(ran.outcome.findings) > 20
+    assert (token in repr(ran), "[redacted]" in repr(ran)) == (False, True)
 
 
 def test_fresh_work_goes_on_with_its_context(project: Path) -> None:
