@@ -77,6 +77,14 @@ class Call(NamedTuple):
     folder: str = ""  # where its input says that it runs, absolute, "" if it does not
 
 
+class CallInput(NamedTuple):
+    """What a tool's input names, as it is written there."""
+
+    commands: list[str]
+    paths: list[str]
+    folders: list[str]
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--reader", metavar="TOOL", action="append", help="another tool that only reads"
@@ -108,18 +116,12 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if is_reader and not call.command:
         return Answer((), ALLOWED)
 
-    from checkpoint_git.protocols.restore.losses import find_loss
     from checkpoint_git.protocols.restore.snapshot import find_label
 
     tops = _find_tops(call, invocation.cwd)
-    for top in tops or [""]:
-        loss = find_loss(call.command, call.folder or call.cwd, top)
-        if loss:
-            return _stop(f"{loss}, and no restore point brings that back", _LET_USER)
-    for path in call.paths:
-        if any(is_git_name(part) for part in f"{path}/{os.path.realpath(path)}".split("/")):
-            reason = f"{path} belongs to git, and no restore point brings that back"
-            return _stop(reason, _LET_USER)
+    loss = _find_final_loss(call, tops)
+    if loss:
+        return _stop(f"{loss}, and no restore point brings that back", _LET_USER)
 
     if args.require:
         return _check_points(call, invocation)
@@ -128,6 +130,22 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
     return _stop(error.message, error.hint)
+
+
+def _find_final_loss(call: Call, tops: Sequence[str]) -> str:
+    """Return what a call would change that no restore point has, "" for nothing."""
+    from checkpoint_git.protocols.restore.losses import find_loss
+
+    for top in tops or [""]:
+        loss = find_loss(call.command, call.folder or call.cwd, top)
+        if loss:
+            return loss
+
+    for path in call.paths:
+        parts = [*path.split("/"), *os.path.realpath(path).split("/")]
+        if any(is_git_name(part) for part in parts):
+            return f"{path} belongs to git"
+    return ""
 
 
 def _stop(reason: str, hint: AnyHint = "") -> Answer:
@@ -148,7 +166,22 @@ def read_call(value: Any, cwd: str) -> Call | None:
     if isinstance(named, str) and os.path.isabs(named) and _is_path(named):
         cwd = named
 
-    commands, paths, folders = list[str](), list[str](), list[str]()
+    call_input = _read_input(given)
+    if not all(map(_is_path, [*call_input.paths, *call_input.folders])):
+        return None
+
+    folder = ""
+    if call_input.folders:
+        folder = os.path.normpath(os.path.join(cwd, call_input.folders[0]))
+    paths = tuple(os.path.normpath(os.path.join(cwd, path)) for path in call_input.paths)
+    return Call(tool, cwd, "\n".join(call_input.commands), paths, folder)
+
+
+def _read_input(given: Mapping[str, Any]) -> CallInput:
+    """Return what the members of a tool's input say by their names."""
+    commands: list[str] = []
+    paths: list[str] = []
+    folders: list[str] = []
     for name, member in given.items():
         kind = name.lower().replace("_", "")
         values = member if isinstance(member, list) else [member]
@@ -163,15 +196,7 @@ def read_call(value: Any, cwd: str) -> Call | None:
 
     if commands and isinstance(given.get("args"), list):
         commands[-1] += " " + _read_command(given["args"])
-    if not all(map(_is_path, [*paths, *folders])):
-        return None
-    return Call(
-        tool,
-        cwd,
-        "\n".join(commands),
-        tuple(os.path.normpath(os.path.join(cwd, path)) for path in paths),
-        os.path.normpath(os.path.join(cwd, folders[0])) if folders else "",
-    )
+    return CallInput(commands, paths, folders)
 
 
 def _is_path(text: str) -> bool:
