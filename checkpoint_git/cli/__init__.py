@@ -1,4 +1,4 @@
-"""The command line: argv in, exit code out; the one place that errors leave through."""
+"""The command line: argv comes in, an exit code goes out, and every error leaves through here."""
 
 import gc
 
@@ -6,8 +6,9 @@ _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 
 def main(*, is_by_path: bool = False) -> int:
-    """Run the `checkpoint` command, as a process of its own. is_by_path: a hook started it, see
-    app.main.
+    """Run the `checkpoint` command, which has the process for itself.
+
+    is_by_path: a hook started it, see app.main.
     """
     # It lives for 50 ms, and needs no garbage collector: while modules are imported that takes 3 %
     # of a run.
@@ -20,8 +21,9 @@ def main(*, is_by_path: bool = False) -> int:
 
 
 def _refuse_zip() -> None:
-    # What is beside the code (schemas, templates, hooks) is read as files, and git starts the
-    # driver as one
+    """Exit, because schemas, templates and hooks are read as files, and git starts the driver as
+    one.
+    """
     import sys
 
     way = "install it from its folder or address with `uv tool install` or `pipx install`"

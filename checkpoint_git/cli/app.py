@@ -32,6 +32,8 @@ from checkpoint_git.core.platform import IS_POSIX
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.version import __version__
 
+ErrorRenderer = Callable[[list[str], CheckpointError], Answer]
+
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 NOT_STARTED = 4  # by its path: a package is missing, so a hook tries `checkpoint` on PATH
 # by its path, what is added to other codes, which a Python that fails to start cannot exit with
@@ -44,7 +46,7 @@ _PROGRAMS = {
     "__main__.py": "python -m checkpoint_git",
     _DOCTOR: _DOCTOR,
 }
-_OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of their logs
+_OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of a log
 _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 
 
@@ -52,8 +54,8 @@ def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
     """Run the `checkpoint` command.
 
     With argv, return the exit code. Without, run the words of the process, and end it.
-    is_by_path: a hook started the package by its path, and asks by the exit code whether it started
-    (BY_PATH).
+    is_by_path: a hook started the package by its path, and asks by the exit code whether it
+    started (BY_PATH).
     """
     started_as = os.path.basename(sys.argv[0]) if sys.argv else ""
     program = _PROGRAMS.get(started_as, "checkpoint")
@@ -62,8 +64,8 @@ def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
         return _run_and_report([*first, *argv], program)
 
     if sys.getfilesystemencoding() != "utf-8" and "PYTHONUTF8" not in os.environ:
-        # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as two
-        # letters
+        # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as
+        # two letters
         line = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
         os.execv(sys.executable, line)  # noqa: S606 - ourselves
 
@@ -100,7 +102,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> CommandLine:
 
 
 def _refuse_verb(verb: str, before: list[str], after: list[str], program: str) -> UsageError:
-    """Return the error for a word that is not a verb. before, after: the other words of the line."""
+    """Return the error for a word that is not a verb. before, after: the line's other words."""
     shown = escape_controls(shorten(verb, 60))
     if verb in list_names([*before, verb, *after]):
         line = [*after] if after and after[0] in VERBS else ["status", *after]
@@ -309,8 +311,8 @@ def _find_verb(words: list[str]) -> str:
     return parser.find_nested(words[index], words[:index] + words[index + 1 :])[0]
 
 
-def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
-    """Return the function for a verb whose errors have a special form; None if it is not loaded."""
+def _find_error_renderer(words: list[str]) -> ErrorRenderer | None:
+    """Return the function for a verb whose errors have a special form; None if not loaded."""
     verb = _find_verb(words)
     if verb not in VERBS:
         return None

@@ -1,5 +1,6 @@
-"""What each command starts, connects to and writes: docs/promises.md shows it, and a test runs each
-one to see.
+"""The table of what each command starts, connects to and writes.
+
+docs/promises.md shows it, and a test runs each command to compare.
 """
 
 from typing import NamedTuple
@@ -13,8 +14,8 @@ class Effects(NamedTuple):
     writes: str
 
 
-# Command, as it is typed, with the option that changes what it does. A test fails where a verb has
-# no row.
+# A command as it is typed, with the option that changes what it does -> its effects. A test fails
+# if a verb has no row.
 EFFECTS = {
     "status": Effects("git, pager", "", "state"),
     "next": Effects("git, pager", "", "state"),

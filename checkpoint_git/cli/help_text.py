@@ -14,7 +14,8 @@ GROUPS = {
 _TOPIC_NAMES = ("read", "write", "check", "merge", "state", "setup")
 # topic -> its commands
 TOPICS = {
-    name: tuple([verb for verb, row in VERBS.items() if row.topic == name]) for name in _TOPIC_NAMES
+    topic: tuple([verb for verb, row in VERBS.items() if row.topic == topic])
+    for topic in _TOPIC_NAMES
 }
 WIDTH = 100  # columns of a help at most, and if there is no terminal
 _REMARK = " " * 6  # in front of a remark that is below its command

@@ -1,5 +1,6 @@
-"""Show more than a screen in the user's pager, found as git finds its own: GIT_PAGER, core.pager,
-PAGER, less.
+"""Show more than a screen in the user's pager.
+
+It is found as git finds its own: GIT_PAGER, core.pager, PAGER, less.
 """
 
 import subprocess
@@ -15,7 +16,9 @@ _DEFAULTS = {"LESS": "FRX", "LV": "-c"}  # what git gives its pagers
 
 
 def show_paged(text: str, height: int, invocation: Invocation) -> Sequence[str]:
-    """Show a text that is longer than the terminal in the pager; return what is left to print."""
+    """Show a text that is longer than the terminal in the pager; return what is still to be
+    printed.
+    """
     if text.count("\n") < height:
         return [text]
     pager = find_pager(invocation)
@@ -32,7 +35,9 @@ def show_paged(text: str, height: int, invocation: Invocation) -> Sequence[str]:
     except OSError:  # there is no shell
         return [text]
 
-    return [text] if process.returncode == _NOT_FOUND else []
+    if process.returncode == _NOT_FOUND:
+        return [text]
+    return []
 
 
 def find_pager(invocation: Invocation) -> str:
@@ -41,7 +46,9 @@ def find_pager(invocation: Invocation) -> str:
         found = run_git(["var", "GIT_PAGER"], invocation.cwd, env=invocation.env, check=False)
     except CheckpointError:  # git is missing
         return invocation.env.get("PAGER", "")
-    return found.out.decode("utf-8", "surrogateescape").strip() if found.code == 0 else ""
+    if found.code != 0:
+        return ""
+    return found.out.decode("utf-8", "surrogateescape").strip()
 
 
 def _feed(process: "subprocess.Popen[bytes]", data: bytes) -> None:

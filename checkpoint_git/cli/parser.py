@@ -45,7 +45,7 @@ _HELP_WORDS = frozenset(("-h", "--help", "-V", "--version"))
 
 
 def count_global_words(word: str) -> int:
-    """Return how many words a global option takes that begins with this one, 0 for another word."""
+    """Return how many words the global option has that begins with this one, 0 if none does."""
     if word in _GLOBAL_VALUES:
         return 2
     has_value = word.startswith("--format=") or (word.startswith("-C") and word != "-C")
@@ -101,8 +101,8 @@ class _Parser(argparse.ArgumentParser):
 
     @property
     def _get_validation_formatter(self) -> NoReturn:
-        # Python 3.14 tries each help as its option is added, and loads dataclasses for it: 10 ms of
-        # a command's 50
+        # Python 3.14 tries each help as its option is added, and loads dataclasses for it: 10 of
+        # the 50 ms that a command takes
         raise AttributeError
 
     def format_help(self) -> str:
@@ -243,7 +243,8 @@ class _Parser(argparse.ArgumentParser):
             if verb not in takers and getattr(args, action.dest) != action.default:
                 message = f"{self.request.verb} {verb} takes no {action.option_strings[0]}"
                 help_line = command(*self.prog.split(), verb, "--help", more=" shows its own")
-                raise UsageError(message, join_hints(f"that is for {', '.join(takers)}", help_line))
+                advice = f"that is for {', '.join(takers)}"
+                raise UsageError(message, join_hints(advice, help_line))
 
     def add_only_name(self, words: list[str]) -> list[str]:
         """Return the words with the name of the only checkpoint in front, where none is given.
@@ -346,7 +347,8 @@ def build_parser(request: CommandLine, module: ModuleType, formats: Sequence[str
     module.add_arguments(parser)
     add = parser.add_argument_group("options of every command").add_argument
     add("--format", choices=formats, default="text", help="output format (default: text)")
-    add("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    json_help = "short for --format json"
+    add("--json", dest="format", action="store_const", const="json", help=json_help)
     add("-C", dest="directory", metavar="DIR", default="", help="run as if started in DIR")
     add("-q", "--quiet", action="store_true", help="show findings and errors only")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
@@ -447,7 +449,7 @@ def _parse_raw(parser: _Parser, typed: list[str]) -> argparse.Namespace:
 
 
 def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the options of every command with their values, and the other words, both in order."""
+    """Return the options of every command with their values, and the other words, in order."""
     options = list[str]()
     others = list[str]()
     index = 0

@@ -1,5 +1,6 @@
-"""The table of verbs, made of the tools' own and the protocols' rows: the command line and its
-completion read it.
+"""The table of verbs, made of rows for the tools and of the protocols' rows.
+
+The command line and its completion read it.
 """
 
 from importlib import import_module
@@ -10,7 +11,11 @@ from checkpoint_git.protocols.registry import PROTOCOLS
 
 _FIRST = {"status": ("tools.status.verb", "all work, and the decisions that wait for you", "read")}
 _TOOLS = {
-    "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit", "check"),
+    "validate": (
+        "tools.validate.verb",
+        "check checkpoints: work tree, index or a commit",
+        "check",
+    ),
     "doctor": (
         "tools.doctor.verb",
         "compare checkpoints with history, files and the installation",
@@ -28,7 +33,11 @@ _TOOLS = {
         "merge",
     ),
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file", "merge"),
-    "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated", "merge"),
+    "audit": (
+        "tools.merges.audit",
+        "find and repair what past merges lost or duplicated",
+        "merge",
+    ),
     "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch", "merge"),
     "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify", "merge"),
     "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks", "setup"),
@@ -46,20 +55,15 @@ _LAST = {
     ),
     "mcp": ("mcp.verb", "serve the commands to agents as MCP tools", "setup"),
     "completion": ("cli.completion.shells", "print a shell completion script", "setup"),
-    "merge-driver": (
-        "tools.hooks.merge_driver",
-        "",
-        "",
-    ),  # git calls it where the driver's own Python is gone
-    "hook": ("tools.hooks.verb", "", ""),  # git's hooks call it: no summary, not listed
-    "complete": ("cli.completion.complete", "", ""),  # the shells call it
+    # those that only programs call have no summary, and are not listed
+    "merge-driver": ("tools.hooks.merge_driver", "", ""),  # git, if the driver's Python is gone
+    "hook": ("tools.hooks.verb", "", ""),  # git's hooks
+    "complete": ("cli.completion.complete", "", ""),  # the shells
 }
 
 
 class Verb(NamedTuple):
-    """module: imported only when the verb is called. summary: "" for a verb that is not listed, as
-    topic is.
-    """
+    """module: imported only when the verb is called. summary and topic: "" if it is not listed."""
 
     module: str
     summary: str
@@ -67,9 +71,7 @@ class Verb(NamedTuple):
 
 
 def _list_verbs() -> dict[str, Verb]:
-    """Return the verbs in the order of --help: those of checkpoints come before those of the other
-    tools.
-    """
+    """Return the verbs in the order of --help: those of skills come before those of the tools."""
     first, *others = PROTOCOLS
     groups = [("checkpoint_git", _FIRST), (first.package, first.verbs), ("checkpoint_git", _TOOLS)]
     groups += [(row.package, row.verbs) for row in others]

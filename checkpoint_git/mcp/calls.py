@@ -1,5 +1,6 @@
-"""A tool call run as the command line would run it, and its answer cut to what an agent can
-read.
+"""Run a tool call as the command line would, and cut its answer to what an agent can read.
+
+Calls run in threads, and write to no stream of the process. Whatever goes wrong is an answer.
 """
 
 import io
@@ -32,21 +33,26 @@ _PLACES = 20  # pointers that are named where something was cut
 _ENDLESS = 1 << 62
 # what is tried in turn: (characters of a text, members of a list or object)
 _CUTS = (
-    (_ENDLESS, _ENDLESS), (20_000, 1_000), (10_000, 500), (4_000, 200), (4_000, 80), (2_000, 40), (1_000, 20),
-    (200, 10), (40, 3),
+    (_ENDLESS, _ENDLESS), (20_000, 1_000), (10_000, 500), (4_000, 200), (4_000, 80), (2_000, 40),
+    (1_000, 20), (200, 10), (40, 3),
 )  # fmt: skip
 
 
 class World(NamedTuple):
     cwd: str
-    owner: str  # the only checkpoint that may be written, "" if each call names its own
+    owner: str  # the only checkpoint that may be written, "" if each call names one
 
     @property
     def invocation(self) -> Invocation:
-        # For a verb: nobody to ask, and streams that lead nowhere
-        env = {**os.environ, OWNER: self.owner}
+        """Return what a verb gets: nobody to ask, and streams that lead nowhere."""
         return Invocation(
-            self.cwd, env, int(time.time()), io.StringIO(""), io.StringIO(), io.StringIO(), False
+            cwd=self.cwd,
+            env={**os.environ, OWNER: self.owner},
+            now=int(time.time()),
+            stdin=io.StringIO(""),
+            stdout=io.StringIO(),
+            stderr=io.StringIO(),
+            interactive=False,
         )
 
 
@@ -61,22 +67,26 @@ class ToolResult(NamedTuple):
     failed: bool = False
 
 
-# Calls run in threads and write to no stream of the process. Whatever goes wrong is an answer.
 def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: World) -> VerbReply:
-    """`checkpoint VERB --options -- OPERANDS`; an option of None is left out. Raises
-    CheckpointError as it does.
+    """Run `checkpoint VERB --options -- OPERANDS`. Raises CheckpointError as that does.
+
+    options: None and False for one that is left out, True for one without a value, a list for one
+    that is repeated.
     """
     module = load_verb(verb)
     words = ["--json"]
     for name, value in options.items():
         if value is True:
             words.append(name)
+        elif isinstance(value, list):
+            words += [f"{name}={item}" for item in value]
         elif value is not None and value is not False:
-            words += [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
+            words.append(f"{name}={value}")
 
-    words += ["--", *operands] if operands else []
+    if operands:
+        words += ["--", *operands]
     args = parse(CommandLine(f"checkpoint {verb}", verb, words), module, ("text", "json"))
-    if hasattr(module, "make_document"):  # it answers with a document of its own
+    if hasattr(module, "make_document"):  # its JSON is not that of an Outcome
         document = module.make_document(args, world.invocation)
         return VerbReply(document, document["success"] is False)
 
@@ -84,9 +94,8 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
 
 def run_update(asked: Mapping[str, Any], world: World) -> VerbReply:
-    return _make_reply(
-        "update", load_verb("update").run_values(asked["name"], asked, world.invocation)
-    )
+    outcome = load_verb("update").run_values(asked["name"], asked, world.invocation)
+    return _make_reply("update", outcome)
 
 
 def _make_reply(verb: str, outcome: Any) -> VerbReply:
@@ -95,16 +104,17 @@ def _make_reply(verb: str, outcome: Any) -> VerbReply:
 
 
 def answer(name: str, verb: str, run: Callable[[], VerbReply]) -> ToolResult:
+    """Return what a call replies, or why it failed. name: of the tool."""
     try:
         reply = run()
         return fit(reply.document, failed=reply.failed)
     except CheckpointError as error:
         return fail(verb, error)
     except OSError as error:
-        where = f"{error.filename}: " if isinstance(error.filename, str) else ""
-        return fail(
-            verb, CheckpointError(f"{where}{error.strerror or error}", "fix that and try again")
-        )
+        message = str(error.strerror or error)
+        if isinstance(error.filename, str):
+            message = f"{error.filename}: {message}"
+        return fail(verb, CheckpointError(message, "fix that and try again"))
     except Exception as error:
         text = f"a bug in this tool: {type(error).__name__}: {shorten(str(error), 200)}"
         logging.getLogger(__name__).error("%s: %s", name, text)
@@ -121,42 +131,56 @@ def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = Non
 def check_arguments(
     name: str, verb: str, schema: dict[str, Any], asked: Mapping[str, Any]
 ) -> ToolResult | None:
+    """Return the answer to a call whose arguments do not fit the schema, None if they do."""
     size = len(json.dumps(asked))
     if size > LONGEST_ARGUMENTS:
         message = f"{name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
-        return fail(
-            verb, CheckpointError(message, "a checkpoint is to be read again: keep texts short")
-        )
+        hint = "a checkpoint is to be read again: keep texts short"
+        return fail(verb, CheckpointError(message, hint))
 
     compiled = Schema(lambda: {**schema, "additionalProperties": False})
     if is_surely_valid(compiled, asked):
         return None
-    takes = [
-        f"{each} (needed)" if each in schema.get("required", ()) else each
-        for each in schema["properties"]
+    hint = _list_arguments(schema)
+    findings = [
+        Finding(
+            "mcp/arguments",
+            "error",
+            shorten(mismatch.message, 300),
+            where=mismatch.where,
+            hint=hint,
+        )
+        for mismatch in explain(compiled, asked)
     ]
-    hint = f"it takes {', '.join(takes)}" if takes else "it takes no arguments"
-    wrong = [(shorten(each.message, 300), each.where) for each in explain(compiled, asked)]
-    if not wrong:
+    if not findings:
         return None
-    found = [
-        Finding("mcp/arguments", "error", message, where=where, hint=hint)
-        for message, where in wrong
-    ]
-    return fail(verb, CheckpointError(f"{name}: invalid arguments: {wrong[0][0]}", hint), found)
+    message = f"{name}: invalid arguments: {findings[0].message}"
+    return fail(verb, CheckpointError(message, hint), findings)
+
+
+def _list_arguments(schema: dict[str, Any]) -> str:
+    names = list[str]()
+    for name in schema["properties"]:
+        if name in schema.get("required", ()):
+            names.append(f"{name} (needed)")
+        else:
+            names.append(name)
+    if not names:
+        return "it takes no arguments"
+    return f"it takes {', '.join(names)}"
 
 
 def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> ToolResult:
-    """The document, cut where it is longer than `limit` characters; then its member `truncated`
-    says where.
+    """Return the document, cut if it is longer than `limit` characters.
+
+    Then its member `truncated` names the places. Raises CheckpointError if no cut is enough.
     """
     for longest, most in _CUTS:
         places: list[str] = []
         value: dict[str, Any] = {}
-        for key, each in document.items():
-            value[_cut_text(key, _LONGEST_KEY, "", [])] = _cut(
-                each, longest, most, join_pointer("", key), 1, places
-            )
+        for key, member in document.items():
+            shown = _cut_text(key, _LONGEST_KEY, "", [])
+            value[shown] = _cut(member, longest, most, join_pointer("", key), 1, places)
         if places:
             value["truncated"] = {"limit": limit, "count": len(places), "places": places[:_PLACES]}
         text = write(value)
@@ -168,6 +192,7 @@ def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -
 
 
 def write(value: Any) -> str:
+    """Return a value as JSON, with everything escaped that a reader cannot see."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if text.isascii():
         return text.replace("\x7f", "\\u007f")
@@ -178,6 +203,9 @@ def write(value: Any) -> str:
 
 
 def _cut(value: Any, longest: int, most: int, where: str, depth: int, places: list[str]) -> Any:
+    """Return a value with shorter texts, lists and objects, and None for a number that not every
+    parser can read. The pointers of what was cut are added to places.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -193,17 +221,16 @@ def _cut(value: Any, longest: int, most: int, where: str, depth: int, places: li
     if len(value) > most:
         places.append(where)
     if isinstance(value, dict):
-        members = [
-            (_cut_text(key, _LONGEST_KEY, "", []), item) for key, item in list(value.items())[:most]
-        ]
-        return {
-            key: _cut(item, longest, most, join_pointer(where, key), depth + 1, places)
-            for key, item in members
-        }
+        members = dict[str, Any]()
+        for key, member in list(value.items())[:most]:
+            shown = _cut_text(key, _LONGEST_KEY, "", [])
+            pointer = join_pointer(where, shown)
+            members[shown] = _cut(member, longest, most, pointer, depth + 1, places)
+        return members
 
     return [
-        _cut(item, longest, most, f"{where}/{at}", depth + 1, places)
-        for at, item in enumerate(value[:most])
+        _cut(item, longest, most, f"{where}/{index}", depth + 1, places)
+        for index, item in enumerate(value[:most])
     ]
 
 
@@ -215,7 +242,5 @@ def _cut_text(text: str, longest: int, where: str, places: list[str]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:  # a lone surrogate: no UTF-8 spells it
-        text = "".join(
-            f"\\u{ord(letter):04x}" if "\ud800" <= letter <= "\udfff" else letter for letter in text
-        )
+        return text.encode("utf-8", "backslashreplace").decode()
     return text

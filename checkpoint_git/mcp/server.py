@@ -1,5 +1,7 @@
-"""A server over standard input and output: the SDK's transport and dispatch, our handlers, signals
-and the log.
+"""Serve one client over standard input and output.
+
+Transport and dispatch are those of the SDK; the handlers, signals and the log are ours. The SDK
+takes half a second to import: this module is loaded only when a server starts.
 """
 
 import gc
@@ -27,6 +29,7 @@ from checkpoint_git.mcp.tools import Tool
 from checkpoint_git.version import __version__
 
 GRACE = 10.0  # seconds that requests have to be answered once the client has closed its end
+_CANCELLED = "notifications/cancelled"  # the request that it names is not answered
 _ALLOCATIONS = 10_000  # between two runs of the garbage collector
 Incoming = SessionMessage | Exception
 
@@ -58,16 +61,14 @@ def write_instructions(offered: Collection[str]) -> str:
     return "\n".join(lines)
 
 
-# The SDK takes half a second to import: this module and those it imports are loaded when a server
-# starts, and never else.
 def serve(world: World, tools: Mapping[str, Tool], stderr: TextIO) -> None:
-    """Returns when the client goes. A signal ends the process."""
+    """Serve until the client goes. A signal ends the process."""
     handler = logging.StreamHandler(stderr)
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     if sys.stdin is None or sys.stdout is None:  # started with a closed stream: there is no client
         return
-    gc.freeze()  # what the imports made stays
+    gc.freeze()  # the modules stay
     # the command line hardly ever collects, because it lives so short
     gc.set_threshold(_ALLOCATIONS)
     anyio.run(_serve, world, tools)
@@ -105,15 +106,18 @@ def make_server(agent: McpSession) -> Server[Any]:
 
 
 async def _exit_on_signal(agent: McpSession) -> None:
-    ends = [signal.SIGINT, signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP"):
+        ends.append(signal.SIGHUP)
     with anyio.open_signal_receiver(*ends) as signals:
         async for number in signals:
             await _exit(agent, 130 if number == signal.SIGINT else 0)
 
 
 async def _exit(agent: McpSession, code: int) -> None:
-    """The transport reads in a thread that nothing can cancel, so the process ends here; but no
-    write is cut off.
+    """End the process, after a write that is going on.
+
+    The transport reads in a thread that nothing can cancel, so there is no other way.
     """
     with anyio.CancelScope(shield=True):
         async with agent.writer:
@@ -121,8 +125,10 @@ async def _exit(agent: McpSession, code: int) -> None:
 
 
 class _Relay:
-    """Answers lines that are not a message with an error, and requests although the client closed
-    its end.
+    """Passes messages between the transport and the server.
+
+    It answers a line that is not a message with an error, and gives requests time to be answered
+    when the client has closed its end.
     """
 
     def __init__(self, source: Any, target: Any) -> None:
@@ -141,21 +147,19 @@ class _Relay:
                     self._note(item.message)
                     await self._incoming.send(item)
                     continue
-                await self._target.send(SessionMessage(_refuse(item)))
+                error = types.JSONRPCError(jsonrpc="2.0", id=None, error=_explain(item))
+                await self._target.send(SessionMessage(error))
             with anyio.move_on_after(GRACE):
                 while self._pending and not self._asked:  # a client that is gone answers nothing
                     await anyio.sleep(0.01)
 
     def _note(self, message: Any) -> None:
+        """Keep track of who waits for an answer."""
         if isinstance(message, types.JSONRPCRequest):
             self._pending.add(str(message.id))
         elif isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._asked.discard(str(message.id))
-        elif (
-            isinstance(message, types.JSONRPCNotification)
-            and message.method == "notifications/cancelled"
-        ):
-            # which is not answered any more
+        elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
             self._pending.discard(str((message.params or {}).get("requestId")))
 
     async def send(self) -> None:
@@ -168,63 +172,16 @@ class _Relay:
                     self._pending.discard(str(item.message.id))
 
 
-def _refuse(fault: Exception) -> types.JSONRPCError:
-    """Return the answer to a line that the SDK could not read. It has the request's id, if there is
-    one.
-    """
-    code, text, request = types.PARSE_ERROR, "Parse error: the line is not JSON", None
-    if isinstance(fault, ValidationError):
-        first = fault.errors()[0]
-        request = _find_request_id(fault)
-        if first["type"] == "json_invalid":
-            text += f": {first['ctx']['error']}"
-        else:
-            code = types.INVALID_REQUEST
-            text = "Invalid request: the line is not a JSON-RPC 2.0 message"
-
-    error = types.ErrorData(code=code, message=text)
-    return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
-
-
-def _find_request_id(fault: ValidationError) -> str | int | None:
-    """Return the id of a request that the SDK refused, None if it is not one."""
-    for error in fault.errors():
-        message = error["input"]  # the line, the message, or a part of it
-        if error["type"] == "json_invalid":
-            message = _read_odd_json(message)
-        if error["type"] not in ("json_invalid", "missing") or not isinstance(message, dict):
-            continue
-
-        request: str | int | None = message.get("id")
-        is_request = isinstance(message.get("method"), str)
-        if is_request and (type(request) is int or _has_utf_8(request)):
-            return request
-
-    return None
-
-
-def _read_odd_json(line: Any) -> Any:
-    """Return the value of a line, None if it is not JSON. Unlike the SDK's parser, Python's reads
-    half of a surrogate pair.
-    """
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _has_utf_8(value: Any) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _explain(error: Exception) -> types.ErrorData:
+    """Return why a line is not a message."""
+    if isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid":
+        text = "Invalid request: the line is not JSON-RPC 2.0 message"
+        return types.ErrorData(code=types.INVALID_REQUEST, message=text)
+    return types.ErrorData(code=types.PARSE_ERROR, message="Parse error: the line is not JSON")
 
 
 class _OneLine(logging.Formatter):
-    # A line a record, without tracebacks, and nothing in it that a terminal obeys
+    """Writes each record on one line, without a traceback or anything that a terminal obeys."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = f"checkpoint mcp: {record.levelname.lower()}: {record.getMessage()}"

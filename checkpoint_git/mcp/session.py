@@ -1,4 +1,4 @@
-"""One client's session: tools, answered in threads."""
+"""ToolResult the calls of one client, each in a thread."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ from checkpoint_git.mcp.tools import TOOLS, Tool, use_name
 READ_TIMEOUT = 120.0  # seconds
 ASK_TIMEOUT = 600.0  # seconds that the user has to answer
 _THREADS = 8
-_MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
+_MOST_ALIVE = 64  # threads, including those whose answer nobody waits for any more
 _ANSWER, _AGREE = "answer", "agree"  # the names of what is asked for
 NOBODY = object()
 _YES = {
@@ -42,6 +42,8 @@ _YES = {
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 Context = ServerRequestContext[object, object]
+Params = types.CallToolRequestParams
+Result = ToolResult | types.InputRequiredResult  # that of a call which may have to ask the user
 
 
 class McpSession:
@@ -59,40 +61,44 @@ class McpSession:
         tools = []
         for tool in self.tools.values():
             hints = types.ToolAnnotations(open_world_hint=False)
-            hints.read_only_hint, hints.destructive_hint = (
-                (None, tool.destructive) if tool.writes else (True, None)
-            )
+            if tool.writes:
+                hints.destructive_hint = tool.destructive
+            else:
+                hints.read_only_hint = True
             about: dict[str, Any] = {"name": tool.name, "description": tool.description}
             tools.append(types.Tool(**about, input_schema=tool.input_schema, annotations=hints))
         return types.ListToolsResult(tools=tools)
 
     async def call_tool(
-        self, ctx: Context, params: types.CallToolRequestParams
+        self, ctx: Context, params: Params
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """What goes wrong with a tool is in its answer; an unknown tool is an error of the
-        protocol.
+        """Return the answer of a tool, which also says what went wrong with it.
+
+        Raises MCPError for an unknown tool.
         """
         tool = self.tools.get(params.name)
         if tool is None:
-            raise MCPError(
-                types.INVALID_PARAMS, f"Unknown tool: {escape_controls(shorten(params.name, 100))}"
-            )
+            name = escape_controls(shorten(params.name, 100))
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
 
         asked = params.arguments or {}
         if "name" in tool.takes:
             asked = use_name(asked)
-        invalid = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
-        found = invalid or await self._ask_and_run(tool, asked, ctx, params)
-        if isinstance(found, types.InputRequiredResult):
-            return found
-        content = types.TextContent(text=found.text)
+        result: Result | None = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
+        if result is None:
+            result = await self._ask_and_run(tool, asked, ctx, params)
+        if isinstance(result, types.InputRequiredResult):
+            return result
+
+        content = types.TextContent(text=result.text)
         return types.CallToolResult(
-            content=[content], structured_content=found.value, is_error=found.failed
+            content=[content], structured_content=result.value, is_error=result.failed
         )
 
     async def _ask_and_run(
-        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> ToolResult | types.InputRequiredResult:
+        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: Params
+    ) -> Result:
+        """Run a tool. If its call leaves something to the user, ask them first."""
         if tool.name == "restore_point_rollback" and asked.get("confirm") is not None:
             return await self._roll_back(tool, asked, ctx, params)
         if tool.name == "checkpoint_ask":
@@ -102,46 +108,45 @@ class McpSession:
         return await self._run(tool, asked)
 
     async def _roll_back(
-        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> ToolResult | types.InputRequiredResult:
-        text = f"Restore the files from restore point {asked['checkpoint_id']}? "
-        text += "The current state is saved first."
+        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: Params
+    ) -> Result:
+        question = f"Restore the files from restore point {asked['checkpoint_id']}?"
+        text = f"{question} The current state is saved first."
         consent = await ask_user(ctx, params, text, _AGREE, _YES)
         if isinstance(consent, types.InputRequiredResult):
             return consent
         if consent is True or consent is NOBODY:
             return await self._run(tool, asked)
-        why, hint = (
-            "the user did not agree, so nothing was changed",
-            "continue without it, or ask the user",
-        )
-        return fail(tool.verb, CheckpointError(why, hint))
+        message = "the user did not agree, so nothing was changed"
+        hint = "continue without it, or ask the user"
+        return fail(tool.verb, CheckpointError(message, hint))
 
-    async def _ask(
-        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> ToolResult | types.InputRequiredResult:
-        """The question is written down before the user is asked: whoever goes away, it waits for
-        its answer.
+    async def _ask(self, tool: Tool, asked: dict[str, Any], ctx: Context, params: Params) -> Result:
+        """Record a question, and ask the user.
+
+        It is recorded first, so that it waits for its answer if the client or the user goes away.
         """
-        known = params.request_state if params.input_responses else None
-        found = (
-            fit({"id": known, "skill": asked["name"]}) if known else await self._run(tool, asked)
-        )
-        if found.failed:
-            return found
+        if params.input_responses and params.request_state:  # recorded by the client's first call
+            recorded = fit({"id": params.request_state, "skill": asked["name"]})
+        else:
+            recorded = await self._run(tool, asked)
+            if recorded.failed:
+                return recorded
+
         field = make_choice(asked.get("options", ()))
-        answer = await ask_user(ctx, params, asked["question"], _ANSWER, field, found.value["id"])
+        name = recorded.value["id"]
+        answer = await ask_user(ctx, params, asked["question"], _ANSWER, field, name)
         if isinstance(answer, types.InputRequiredResult):
             return answer
         if not isinstance(answer, str) or not answer.strip():
-            return found
-        return await self._record_answer(asked["name"], found.value["id"], answer)
+            return recorded
+        return await self._record_answer(asked["name"], name, answer)
 
     async def _decide(
-        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
-    ) -> ToolResult | types.InputRequiredResult:
-        """A decision that waits already is put to the user, with its options."""
-        known = params.request_state if params.input_responses else asked.get("id")
+        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: Params
+    ) -> Result:
+        """Ask the user for a decision that waits already, with its options."""
+        wanted = params.request_state if params.input_responses else asked.get("id")
         status = await self._run(_BY_NAME["checkpoint_status"], {"name": asked["name"]})
         if status.failed:
             return status
@@ -149,15 +154,17 @@ class McpSession:
         waiting = [
             blocker
             for blocker in status.value.get("decisions", ())
-            if known in (None, blocker.get("id"))
+            if wanted in (None, blocker.get("id"))
         ]
         if len(waiting) != 1:
             names = ", ".join(str(blocker.get("id")) for blocker in waiting) or "none"
             message = f"one decision can be put to the user at a time; waiting: {names}"
             return fail(tool.verb, CheckpointError(message, "give the id of one that waits"))
 
-        question, name = str(waiting[0].get("description", "")), str(waiting[0].get("id", ""))
-        options = waiting[0].get("options")
+        (decision,) = waiting
+        question = str(decision.get("description", ""))
+        name = str(decision.get("id", ""))
+        options = decision.get("options")
         field = make_choice(options if isinstance(options, list) else ())
         answer = await ask_user(ctx, params, question, _ANSWER, field, name)
         if isinstance(answer, types.InputRequiredResult):
@@ -165,17 +172,18 @@ class McpSession:
         if isinstance(answer, str) and answer.strip():
             return await self._record_answer(asked["name"], name, answer)
 
-        choice = f" ({', '.join(field['enum'])})" if "enum" in field else ""
-        hint = f"ask them yourself, and call again with the answer: {question}{choice}"
-        return fail(
-            tool.verb, CheckpointError("the user gave no answer, so nothing was written", hint)
-        )
+        hint = f"ask them yourself, and call again with the answer: {question}"
+        if "enum" in field:
+            hint += f" ({', '.join(field['enum'])})"
+        message = "the user gave no answer, so nothing was written"
+        return fail(tool.verb, CheckpointError(message, hint))
 
     async def _record_answer(self, name: str, question: str, answer: str) -> ToolResult:
-        decided = await self._run(
-            _BY_NAME["checkpoint_decide"], {"name": name, "id": question or None, "answer": answer}
-        )
-        return decided if decided.failed else fit({**decided.value, "decided": answer})
+        asked = {"name": name, "id": question or None, "answer": answer}
+        decided = await self._run(_BY_NAME["checkpoint_decide"], asked)
+        if decided.failed:
+            return decided
+        return fit({**decided.value, "decided": answer})
 
     async def _run(self, tool: Tool, asked: dict[str, Any]) -> ToolResult:
         work = partial(answer, tool.name, tool.verb, partial(self._run_named, tool, asked))
@@ -187,22 +195,19 @@ class McpSession:
         try:
             reply = tool.run(asked, self._world)
         except CheckpointError as error:
-            # in place of the command's usage and help page
-            takes = f"{tool.name} takes {', '.join(tool.takes)}"
-            shows_help = any(argv[-1] == "--help" for argv in commands_of(error.hint))
-            hint = takes if shows_help else write_calls(error.hint, self.tools)
+            # the arguments, in place of the command's usage and help page
+            if any(argv[-1] == "--help" for argv in commands_of(error.hint)):
+                hint = f"{tool.name} takes {', '.join(tool.takes)}"
+            else:
+                hint = write_calls(error.hint, self.tools)
             raise CheckpointError(error.message, hint) from error
         return reply._replace(document=name_tools(reply.document, self.tools))
 
     async def _read(self, verb: str, work: Callable[[], ToolResult]) -> ToolResult:
-        """Work that only reads is given up when it takes too long or is cancelled."""
+        """Do work that only reads. It is given up when it takes too long or is cancelled."""
         if self._alive >= _MOST_ALIVE:
-            return fail(
-                verb,
-                CheckpointError(
-                    "too many calls that were given up still run", "try again in a moment"
-                ),
-            )
+            message = "too many calls that were given up still run"
+            return fail(verb, CheckpointError(message, "try again in a moment"))
 
         def run() -> ToolResult:
             with self._count:
@@ -223,33 +228,37 @@ class McpSession:
 
 
 def make_choice(options: Sequence[object]) -> dict[str, Any]:
-    """Return the JSON Schema of an answer: one of the options, which clients show as buttons, or
-    any text if none.
+    """Return the JSON Schema of an answer: one of the options, which clients show as buttons.
+
+    Without an option it is any text.
     """
     texts = [option for option in options if isinstance(option, str)]
     shown = list(dict.fromkeys(escape_controls(shorten(text, 200)) for text in texts))
-    return {"type": "string", "enum": shown} if shown else {"type": "string"}
+    if not shown:
+        return {"type": "string"}
+    return {"type": "string", "enum": shown}
 
 
 async def ask_user(
     ctx: Context,
-    params: types.CallToolRequestParams,
+    params: Params,
     text: str,
     name: str,
     field: Mapping[str, Any],
     state: str = "",
 ) -> object:
-    """What the user enters; None for a no; NOBODY where they cannot be asked; an
-    InputRequiredResult for the client. field: the JSON Schema of what is asked for. state: comes
-    back with the answer.
+    """Return what the user enters; None for a no; NOBODY if they cannot be asked.
 
-    Older clients are asked while the call waits; newer ones get the question, and call again with
-    the answer.
+    Older clients are asked while the call waits. Newer ones get the question, the
+    InputRequiredResult that is returned, and call again with the answer.
+    field: the JSON Schema of what is asked for. state: comes back with the answer.
     """
     capabilities = ctx.session.client_capabilities
-    can_ask = capabilities.elicitation if capabilities is not None else None
-    if can_ask is None or (can_ask.form is None and can_ask.url is not None):
+    if capabilities is None or capabilities.elicitation is None:
         return NOBODY
+    if capabilities.elicitation.form is None and capabilities.elicitation.url is not None:
+        return NOBODY
+
     form = {"type": "object", "properties": {name: field}, "required": [name]}
     text = escape_controls(shorten(text, 2_000))
     given: object = (params.input_responses or {}).get(name)

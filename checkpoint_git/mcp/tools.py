@@ -14,22 +14,26 @@ _NUMBERED = ("action", "answer")  # texts that may name an item by its number
 
 
 def use_name(asked: Arguments) -> dict[str, Any]:
-    """Return the arguments with `name` for its former word, `skill`, and texts for numbers, which
-    count from 1.
+    """Return the arguments with `name` for its former word, `skill`, and with texts for numbers.
+
+    An item's number counts from 1.
     """
-    is_former = "skill" in asked and "name" not in asked
     named = {}
     for name, value in asked.items():
-        is_number = name in _NUMBERED and type(value) is int
-        named["name" if is_former and name == "skill" else name] = (
-            str(value) if is_number else value
-        )
+        if name == "skill" and "name" not in asked:
+            named["name"] = value
+        elif name in _NUMBERED and type(value) is int:
+            named[name] = str(value)
+        else:
+            named[name] = value
     return named
 
 
 class Tool(NamedTuple):
-    """call: the verb's first words. operands: arguments without a name. options: what the command
-    line renames.
+    """A tool, and the command line that it is short for.
+
+    call: the first words of that. operands: the arguments that have no option there.
+    options: those whose option has another name.
     """
 
     name: str
@@ -49,67 +53,89 @@ class Tool(NamedTuple):
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        shape = {"type": "object", "properties": self.takes}
-        return {**shape, "required": list(self.needs)} if self.needs else shape
+        schema: dict[str, Any] = {"type": "object", "properties": self.takes}
+        if self.needs:
+            schema["required"] = list(self.needs)
+        return schema
+
+    def option_of(self, name: str) -> str:
+        """Return the option of the command line for an argument."""
+        return self.options.get(name, f"--{name.replace('_', '-')}")
 
     def run(self, asked: Arguments, world: World) -> VerbReply:
         asked = use_name(asked)
-        if self.name in _OWN:
-            return _OWN[self.name](asked, world)
-        named = {name: asked.get(name) for name in self.takes if name not in self.operands}
-        options = {
-            self.options.get(name, f"--{name.replace('_', '-')}"): value
-            for name, value in named.items()
-        }
-        values = [asked[name] for name in self.operands if asked.get(name) is not None]
-        operands = [
-            word for each in values for word in (each if isinstance(each, list) else [each])
-        ]
-        return run_verb(self.verb, options, [*self.call.split()[1:], *operands], world)
+        if self.name in _SPECIAL:
+            return _SPECIAL[self.name](asked, world)
+
+        options = {}
+        for name in self.takes:
+            if name not in self.operands:
+                options[self.option_of(name)] = asked.get(name)
+
+        words = self.call.split()[1:]
+        for name in self.operands:
+            value = asked.get(name)
+            if isinstance(value, list):
+                words += value
+            elif value is not None:
+                words.append(value)
+
+        return run_verb(self.verb, options, words, world)
 
 
 def _show(asked: Arguments, world: World) -> VerbReply:
-    """`show`: whole for one's own skill, else the public part; failed where the requested one is
-    unreadable.
+    """Run `show`, which shows the session's checkpoint in full, and the public part of others.
+
+    It fails if the requested one is unreadable.
     """
-    skill = asked.get("name")
+    name = asked.get("name")
+    names = [] if name is None else [name]
     if asked.get("tickets"):
-        return run_verb("show", {"--tickets": True}, [] if skill is None else [skill], world)
-    is_own = bool(world.owner) and skill == world.owner
-    reply = run_verb("show", {"--public": not is_own}, [] if skill is None else [skill], world)
-    return reply._replace(failed=skill is not None and skill not in reply.document["checkpoints"])
+        return run_verb("show", {"--tickets": True}, names, world)
+    is_in_full = bool(world.owner) and name == world.owner
+    reply = run_verb("show", {"--public": not is_in_full}, names, world)
+    return reply._replace(failed=name is not None and name not in reply.document["checkpoints"])
+
+
+def _claim(asked: Arguments, world: World) -> VerbReply:
+    verb = "release" if asked.get("release") else "claim"
+    return run_verb(verb, {"--for": asked.get("for")}, [asked["name"]], world)
 
 
 def _roll_back(asked: Arguments, world: World) -> VerbReply:
+    """Show what a rollback would do; if that is confirmed, roll back."""
     point, confirm = asked["checkpoint_id"], asked.get("confirm")
     if confirm not in (None, point):
-        raise CheckpointError(
-            "confirm names another restore point, so nothing was changed", f"confirm with {point}"
-        )
+        message = "confirm names another restore point, so nothing was changed"
+        raise CheckpointError(message, f"confirm with {point}")
 
-    scope, words = {"--scope": asked.get("scope")}, ["rollback", point]
+    scope = {"--scope": asked.get("scope")}
+    words = ["rollback", point]
     plan = run_verb("restore-point", {**scope, "--dry-run": True}, words, world)
-    # no other checkpoint is written, nor its history
-    find_skill = skill_layout().find_skill
-    for path in [*(each["path"] for each in plan.document["restored"]), *plan.document["removed"]]:
-        if world.owner and KINDS[0].folder in path.split("/") and find_skill(path) != world.owner:
-            message = f"this would write {path}, and this session works as {world.owner}"
-            raise CheckpointError(
-                message, "name the paths that are yours in scope, or let the user roll back"
-            )
+    paths = [row["path"] for row in plan.document["restored"]]
+    paths += plan.document["removed"]
+    for path in paths:
+        _check_owner(path, world)
 
-    return plan if confirm is None else run_verb("restore-point", scope, words, world)
+    if confirm is None:
+        return plan
+    return run_verb("restore-point", scope, words, world)
 
 
-# what is more than one call of a verb
-_OWN: dict[str, Callable[[Arguments, World], VerbReply]] = {
+def _check_owner(path: str, world: World) -> None:
+    """Raise CheckpointError for a file of a checkpoint that the session may not write."""
+    if not world.owner or KINDS[0].folder not in path.split("/"):
+        return
+    if skill_layout().find_skill(path) != world.owner:
+        message = f"this would write {path}, and this session works as {world.owner}"
+        hint = "name the paths that are yours in scope, or let the user roll back"
+        raise CheckpointError(message, hint)
+
+
+# the tools that are more than one call of a verb
+_SPECIAL: dict[str, Callable[[Arguments, World], VerbReply]] = {
     "checkpoint_show": _show,
-    "checkpoint_claim": lambda asked, world: run_verb(
-        "release" if asked.get("release") else "claim",
-        {"--for": asked.get("for")},
-        [asked["name"]],
-        world,
-    ),
+    "checkpoint_claim": _claim,
     "checkpoint_update": run_update,
     "restore_point_rollback": _roll_back,
 }
@@ -133,7 +159,10 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_next",
-        description="The action that matters most now, and why; or all. Never run a `done_when` without being asked.",
+        description=(
+            "The action that matters most now, and why; or all. Never run a `done_when` without "
+            "being asked."
+        ),
         takes={"all": {"type": "boolean"}},
         call="next",
         operands=(),
@@ -151,7 +180,9 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_show",
-        description="The public part of a checkpoint (default: all); your own whole; or only tickets.",
+        description=(
+            "The public part of a checkpoint (default: all); your own whole; or only tickets."
+        ),
         takes={"name": {"type": "string"}, "tickets": {"type": "boolean"}},
         call="show",
     ),
@@ -223,7 +254,9 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_row",
-        description="Add a row of progress by its label, or set one's status, such as complete, by its id.",
+        description=(
+            "Add a row of progress by its label, or set one's status, such as complete, by its id."
+        ),
         takes={
             "name": {"type": "string"},
             "text": {"type": "string"},
@@ -238,7 +271,8 @@ TOOLS = (
     Tool(
         name="checkpoint_done",
         description=(
-            "Mark a next action (default: the first) as done. On the last one give next_action or complete."
+            "Mark a next action (default: the first) as done. On the last one give next_action "
+            "or complete."
         ),
         takes={
             "name": {"type": "string"},
@@ -266,7 +300,10 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_ask",
-        description="Open a decision for the user. If your client can ask, `decided` is the answer; else it waits.",
+        description=(
+            "Open a decision for the user. If your client can ask, `decided` is the answer; else "
+            "it waits."
+        ),
         takes={
             "name": {"type": "string"},
             "question": {"type": "string"},
@@ -382,10 +419,7 @@ TOOLS = (
         name="restore_point_create",
         description="Keep files before anything that could lose work. Note `checkpoint_id`.",
         takes={
-            "scope": {
-                "type": "array",
-                "items": {"type": "string"},
-            },
+            "scope": {"type": "array", "items": {"type": "string"}},
             "reason": {"type": "string"},
             "expiry": {"type": "string", "description": "24h, 7d or never"},
         },
@@ -425,10 +459,7 @@ TOOLS = (
         ),
         takes={
             "checkpoint_id": {"type": "string"},
-            "scope": {
-                "type": "array",
-                "items": {"type": "string"},
-            },
+            "scope": {"type": "array", "items": {"type": "string"}},
             "confirm": {"type": "string"},
         },
         needs=("checkpoint_id",),
@@ -463,7 +494,9 @@ TOOLS = (
     ),
     Tool(
         name="pipeline",
-        description="Append-only records of a ticket's phases: write, read, validate, list, resume.",
+        description=(
+            "Append-only records of a ticket's phases: write, read, validate, list, resume."
+        ),
         takes={
             "action": {"type": "string"},
             "ticket_id": {"type": "string"},
@@ -481,5 +514,6 @@ TOOLS = (
 
 
 def choose_tools(*, read_only: bool, minimal: bool = False) -> dict[str, Tool]:
+    """Return the tools that a client is offered, by their names."""
     chosen = [tool for tool in TOOLS if tool.minimal or not minimal]
     return {tool.name: tool for tool in chosen if not (read_only and tool.writes)}

@@ -37,31 +37,27 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
-    # Serving ends when the client goes
+    """Serve until the client goes."""
     owner = invocation.env.get(OWNER, "")
-    if args.name is not None and owner and args.name != owner:
-        message = f"--name is {args.name}, but {OWNER} is {escape_controls(owner)}"
-        raise CheckpointError(message, "leave one of the two out")
-
-    owner = owner if args.name is None else args.name
+    if args.name is not None:
+        if owner and args.name != owner:
+            message = f"--name is {args.name}, but {OWNER} is {escape_controls(owner)}"
+            raise CheckpointError(message, "leave one of the two out")
+        owner = args.name
     if owner or args.name is not None:
         skill_layout().check_skill_name(owner)
+
     project = os.path.abspath(os.path.join(invocation.cwd, args.project or ""))
     if not os.path.isdir(project):
-        raise CheckpointError(
-            f"--project {escape_controls(args.project)}: no such directory", "name one that exists"
-        )
+        message = f"--project {escape_controls(args.project)}: no such directory"
+        raise CheckpointError(message, "name one that exists")
 
     # without the SDK the command line says how to install it
-    from checkpoint_git.mcp import (
-        server,
-        tools,
-    )
+    from checkpoint_git.mcp import server, tools
 
     if invocation.stdin.isatty():
-        invocation.stderr.write(
-            "checkpoint: waiting for a client on standard input; Ctrl-D ends this\n"
-        )
+        waiting = "checkpoint: waiting for a client on standard input; Ctrl-D ends this\n"
+        invocation.stderr.write(waiting)
 
     chosen = tools.choose_tools(read_only=args.read_only, minimal=args.tools == "minimal")
     server.serve(World(project, owner), chosen, invocation.stderr)

@@ -19,8 +19,8 @@ class WordToComplete(NamedTuple):
     """Describes what the last word of a line may be.
 
     given: words known from the parser alone. kind: what else may be there, named as the parser's
-    metavar does, or "". prefix: what the last word already holds that no candidate repeats, such as
-    `--rev=`. typed: the rest of it. words: the positional words before it.
+    metavar does, or "". prefix: what the last word already has that no candidate repeats, such
+    as `--rev=`. typed: the rest of it. words: the positional words before it.
     """
 
     given: list[Candidate]
@@ -38,8 +38,8 @@ _LONGEST_TEXT = 80
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
     """Return the candidates that begin with what is typed, each word once.
 
-    Only words that a shell takes as they are: names are untrusted, and `$(...)` must not get onto a
-    prompt.
+    Only words that a shell takes as they are: names are untrusted, and `$(...)` must not get onto
+    a prompt.
     """
     fitting = dict[str, Candidate]()
     for candidate in candidates:

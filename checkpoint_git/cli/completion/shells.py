@@ -1,5 +1,6 @@
-"""`checkpoint completion`: the scripts that make a shell complete our commands, by asking
-`checkpoint complete`.
+"""`checkpoint completion`: print the script that makes a shell complete our commands.
+
+It calls `checkpoint complete`.
 """
 
 import argparse

@@ -1,6 +1,4 @@
-"""Outcomes rendered: text for people, JSON for programs, annotations and SARIF for services. It
-knows core only.
-"""
+"""Render outcomes: text for people, JSON for programs, annotations and SARIF for services."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -20,11 +18,12 @@ FORMATS = {
 
 
 def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> str:
-    """Text that is empty or ends in a newline. format_name: a key of FORMATS."""
+    """Return text that is empty or ends in a newline. format_name: a key of FORMATS."""
     return "".join(render_pieces(command, outcome, format_name, screen))
 
 
 def render_pieces(
     command: str, outcome: Outcome, format_name: str, screen: Screen
 ) -> Iterable[str]:
-    return cast(Iterable[str], import_module(FORMATS[format_name]).render(command, outcome, screen))
+    module = import_module(FORMATS[format_name])
+    return cast(Iterable[str], module.render(command, outcome, screen))

@@ -1,8 +1,9 @@
-"""Lines, tables, findings and hints as text for a screen. All text is untrusted: it is escaped
-first.
+"""Render lines, tables, findings and hints as text for a screen.
+
+All text is untrusted: it is escaped first.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from checkpoint_git.cli.render.screen import GAP, GLYPHS, Screen, join, measure, paint
 from checkpoint_git.core.finding import Finding
@@ -16,45 +17,59 @@ LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "di
 def render_block(block: Block, screen: Screen) -> Iterable[str]:
     if isinstance(block, Table):
         return _render_table(block, screen)
-    text = _said(block._replace(text=block.whole, hint=""), screen)
+    text = _write_line(block._replace(text=block.whole, hint=""), screen)
     if block.hint and screen.width and measure(text) > screen.width:
-        from checkpoint_git.cli.render import narrow
-
-        indent = len(text) - len(text.lstrip(" "))
-        lines = fold(_said(block, screen), screen, block.hang) if block.text.strip() else []
-        lines += narrow.fold_hint(
-            change_texts(block.hint, escape_controls), screen.width, indent + len(lines[:1]) * 2
-        )
+        lines = _render_with_hint(block, screen)
+    elif block.hang < 0:
+        lines = [text]
     else:
-        lines = [text] if block.hang < 0 else fold(text, screen, block.hang)
-
+        lines = fold(text, screen, block.hang)
     return [paint(line, block.style, screen) for line in lines]
 
 
+def _render_with_hint(line: Line, screen: Screen) -> list[str]:
+    """Return a line that is too long for the screen together with its hint, and the hint below."""
+    from checkpoint_git.cli.render import narrow
+
+    hint = change_texts(line.hint, escape_controls)
+    text = _write_line(line, screen)
+    if not line.text.strip():
+        return narrow.fold_hint(hint, screen.width, _count_indent(text))
+    folded = fold(text, screen, line.hang)
+    return folded + narrow.fold_hint(hint, screen.width, _count_indent(text) + 2)
+
+
 def fold(text: str, screen: Screen, hang: int = 0) -> list[str]:
+    """Return the text in lines that fit the screen. hang: the blanks before all but the first."""
     if not screen.width or measure(text) <= screen.width:
         return [text]
     from checkpoint_git.cli.render import narrow
 
-    indent = len(text) - len(text.lstrip(" "))
-    return narrow.wrap(text, screen.width, hang or indent + 2)
+    return narrow.wrap(text, screen.width, hang or _count_indent(text) + 2)
+
+
+def _count_indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
 
 
 def render_finding(finding: Finding, screen: Screen) -> list[str]:
-    """`path:line:column: level: message [code]`, and the hint below."""
+    """Return `path:line:column: level: message [code]`, and the hint below."""
     start = f"{escape_controls(finding.place)}: " if finding.path else ""
     code = f" [{escape_controls(finding.code)}]" if finding.code else ""
     lines = fold(f"{start}{finding.level}: {escape_controls(finding.message)}{code}", screen)
-    level, rest = paint(finding.level, LEVEL_STYLES[finding.level], screen), lines[0][len(start) :]
-    lines[0] = lines[0][: len(start)] + rest.replace(finding.level, level, 1)
-    lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", screen) * lines[-1].endswith(code)
-    return lines + [paint(line, "dim", screen) for line in render_hint(finding.hint, screen)]
+
+    level = paint(finding.level, LEVEL_STYLES[finding.level], screen)
+    place, rest = lines[0][: len(start)], lines[0][len(start) :]
+    lines[0] = place + rest.replace(finding.level, level, 1)
+    if code and lines[-1].endswith(code):
+        lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", screen)
+
+    hint = [paint(line, "dim", screen) for line in render_hint(finding.hint, screen)]
+    return lines + hint
 
 
 def render_hint(hint: AnyHint, screen: Screen) -> list[str]:
-    """Return the lines of a hint, indented: prose is wrapped, a command stays whole, so that it can
-    be copied.
-    """
+    """Return the lines of a hint, indented. Prose is wrapped; a command stays whole."""
     if not hint:
         return []
     hint = change_texts(hint, escape_controls)
@@ -66,7 +81,8 @@ def render_hint(hint: AnyHint, screen: Screen) -> list[str]:
     return narrow.fold_hint(hint, screen.width)
 
 
-def _said(line: Line, screen: Screen) -> str:
+def _write_line(line: Line, screen: Screen) -> str:
+    """Return the escaped text of a line, with its glyph if the screen shows any."""
     text = escape_controls(line.text)
     if not (line.glyph and screen.glyphs):
         return text
@@ -74,14 +90,19 @@ def _said(line: Line, screen: Screen) -> str:
     return f"{text[: len(text) - len(bare)]}{GLYPHS[line.glyph]} {bare}"
 
 
+def _make_cells(row: Sequence[str | Line], screen: Screen) -> list[Line]:
+    """Return the cells of a row as they are written, before they are cut."""
+    cells = [Line(cell) if isinstance(cell, str) else cell for cell in row]
+    return [cell._replace(text=_write_line(cell, screen)) for cell in cells]
+
+
 def _render_table(table: Table, screen: Screen) -> Iterator[str]:
-    header = tuple(Line(text, "strong") for text in table.headers)
-    cells = (
-        [Line(cell) if isinstance(cell, str) else cell for cell in row]
-        for row in (header, *table.rows)
-    )
-    visible = [tuple(cell._replace(text=_said(cell, screen)) for cell in row) for row in cells]
-    widths = [max(measure(row[at].text) for row in visible) for at in range(len(header))]
+    header = [Line(text, "strong") for text in table.headers]
+    visible = [_make_cells(row, screen) for row in (header, *table.rows)]
+    widths = list[int]()
+    for column in range(len(header)):
+        widths.append(max(measure(row[column].text) for row in visible))
+
     if screen.width and sum(widths) + len(GAP) * (len(widths) - 1) > screen.width:
         from checkpoint_git.cli.render.narrow import squeeze
 

@@ -1,12 +1,18 @@
-"""Findings by their causes, fitted to one screen: a heading for each, and below it the command that
-fixes it.
+"""Render findings by their causes, fitted to one screen.
+
+Each cause has a heading, and below it the command that fixes it.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.cli.render.blocks import LEVEL_STYLES, render_block, render_finding, render_hint
+from checkpoint_git.cli.render.blocks import (
+    LEVEL_STYLES,
+    render_block,
+    render_finding,
+    render_hint,
+)
 from checkpoint_git.cli.render.screen import Screen, cut, measure, paint
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise, change_texts
@@ -20,8 +26,10 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class _Entry(NamedTuple):
-    """lines: as they are shown. height: rows of the terminal that they take. number: of the
-    findings that they stand for. is_whole: no word of them is missing.
+    """One cause as it is shown.
+
+    height: rows of the terminal that the lines take. number: how many findings they stand for.
+    is_whole: no word of these is missing.
     """
 
     lines: list[str]
@@ -31,13 +39,13 @@ class _Entry(NamedTuple):
 
 
 def render_digest(digest: Digest, total: int, ends: Sequence[str], screen: Screen) -> list[str]:
-    """Return the lines of a digest. total: of all findings. ends: the lines of the summary, which
-    follow.
+    """Return the lines of a digest.
+
+    total: how many findings there are. ends: the lines of the summary, which follow.
     """
-    offer = (
-        [] if screen.quiet or not digest.offer.text else list(render_block(digest.offer, screen))
-    )
-    after = [*ends, *offer]
+    after = list(ends)
+    if digest.offer.text and not screen.quiet:
+        after += render_block(digest.offer, screen)
     room = _HEIGHT - len(after) - len(_render_rest(digest, 0, total, screen))
 
     shown = _choose_entries(digest, room, screen)
@@ -50,17 +58,19 @@ def render_digest(digest: Digest, total: int, ends: Sequence[str], screen: Scree
 
 def _render_rest(digest: Digest, hidden: int, total: int, screen: Screen) -> list[str]:
     """Return the lines with the command that shows every finding."""
-    text = (
-        f"{plural(hidden, 'finding')} not shown" if hidden else f"{plural(total, 'finding')} in all"
-    )
-    return list(
-        render_block(Line(text, "dim", hint=advise("each of them", *digest.command)), screen)
-    )
+    if hidden:
+        text = f"{plural(hidden, 'finding')} not shown"
+    else:
+        text = f"{plural(total, 'finding')} in all"
+    line = Line(text, "dim", hint=advise("each of them", *digest.command))
+    return list(render_block(line, screen))
 
 
 def _choose_entries(digest: Digest, room: int, screen: Screen) -> list[_Entry]:
-    """Return the entries if all have room, else the causes: each with its heading, the first ones
-    with more.
+    """Return the entries if there is room for all, else the causes.
+
+    Each cause has its heading. As long as there is room, the first ones have their hints and all
+    their words, too.
     """
     entries = [Cause(finding, number) for finding, number in digest.entries]
     whole = [_render_whole(entry, screen) for entry in entries]
@@ -92,8 +102,9 @@ def _lengthen(
     room: int,
     screen: Screen,
 ) -> list[_Entry]:
-    """Return the entries, those rendered again that still have room. causes: of the entries, and
-    maybe more.
+    """Return the entries, the first ones rendered again as long as there is room.
+
+    causes: those of the entries, in order; there may be further ones.
     """
     spare = room - sum(entry.height for entry in chosen)
     lengthened = list[_Entry]()
@@ -113,13 +124,15 @@ def _lengthen(
 
 
 def _render_whole(cause: Cause, screen: Screen) -> _Entry:
-    """On one line if it fits, else with all its words and a line or more for its hint."""
+    """Return a cause on one line if it fits, else with all its words and its hint below."""
     finding = cause.finding
     if cause.number > 1:
         finding = finding._replace(message=_name_files(finding.message, cause.files, _MOST_FILES))
     (head,) = render_finding(finding._replace(hint=""), screen._replace(width=0))
     (plain,) = render_finding(finding._replace(hint=""), Screen())
-    hint = f"; {change_texts(finding.hint, escape_controls)}" if finding.hint else ""
+    hint = ""
+    if finding.hint:
+        hint = f"; {change_texts(finding.hint, escape_controls)}"
     if not screen.width or measure(plain + hint) <= screen.width:
         return _Entry([head + hint], 1, cause.number, is_whole=True)
     lines = render_finding(finding, screen)
@@ -127,7 +140,7 @@ def _render_whole(cause: Cause, screen: Screen) -> _Entry:
 
 
 def _render_short(cause: Cause, screen: Screen) -> _Entry:
-    """With a heading of one line, and the hint below."""
+    """Return a cause with a heading of one line, and the hint below."""
     heading = _render_heading(cause, screen)
     hint = [paint(line, "dim", screen) for line in render_hint(cause.finding.hint, screen)]
     lines = [*heading.lines, *hint]
@@ -135,29 +148,26 @@ def _render_short(cause: Cause, screen: Screen) -> _Entry:
 
 
 def _render_heading(cause: Cause, screen: Screen) -> _Entry:
-    """On one line: with as many files as fit, without the code where it does not fit, and cut in
-    the end.
+    """Return a cause on one line: with as many files as fit, and with the code if it fits.
 
-    A finding keeps its place only if its message fits behind it.
+    A finding keeps its place only if its message fits behind it. The message is cut if nothing
+    else helps.
     """
     finding = cause.finding
     level = f"{finding.level}: "
-    place = f"{escape_controls(finding.place)}: " if finding.path else ""
     width = screen.width or _WIDEST
+    place = ""
+    files: Sequence[str] = cause.files
+    if finding.path:
+        files = files or (finding.path,)
+        in_front = f"{escape_controls(finding.place)}: "
+        if measure(in_front + level + escape_controls(finding.message)) <= width:
+            place, files = in_front, ()
 
-    if place and measure(place + level + escape_controls(finding.message)) <= width:
-        text = _fit_message(finding, (), width - measure(place + level))
-    else:
-        place = ""
-        text = _fit_message(finding, cause.files or _path_of(finding), width - measure(level))
-
+    text = _fit_message(finding, files, width - measure(place + level))
     painted = paint(finding.level, LEVEL_STYLES[finding.level], screen)
     lines = [f"{place}{painted}: {text}"]
     return _Entry(lines, _count_rows(lines, screen), cause.number)
-
-
-def _path_of(finding: Finding) -> Sequence[str]:
-    return (finding.path,) if finding.path else ()
 
 
 def _fit_message(finding: Finding, files: Sequence[str], width: int) -> str:
@@ -175,11 +185,15 @@ def _fit_message(finding: Finding, files: Sequence[str], width: int) -> str:
 
     named = _name_files("", shown, 1)
     room = width - measure(named)
-    return cut(message, room) + named if room > width // 2 else cut(message, width)
+    if room > width // 2:
+        return cut(message, room) + named
+    return cut(message, width)
 
 
 def _name_files(message: str, files: Sequence[str], most: int) -> str:
-    return f"{message} ({join_some(files, most)})" if files else message
+    if not files:
+        return message
+    return f"{message} ({join_some(files, most)})"
 
 
 def _count_rows(lines: Sequence[str], screen: Screen) -> int:

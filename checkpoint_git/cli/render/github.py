@@ -1,4 +1,4 @@
-"""Findings as workflow commands, which GitHub Actions shows as annotations beside the lines."""
+"""Render findings as workflow commands, which GitHub Actions shows as annotations."""
 
 from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.finding import Finding
@@ -13,16 +13,19 @@ _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", 
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
-    """One annotation per finding and nothing else: whoever reads the log obeys every line that
-    begins with ::.
+    """Return one annotation per finding, and nothing else: a job obeys every line of its log that
+    begins with "::".
     """
-    lines: list[str] = []
+    findings = sorted(outcome.findings, key=rank)
+    lines = list[str]()
     for level, command_name in _COMMANDS.items():
-        found = [annotate(one) for one in sorted(outcome.findings, key=rank) if one.level == level]
-        if len(found) > _SHOWN:
-            summary = f"{len(found)} of these; {_SHOWN - 1} are shown beside their lines, and the job's log has all"
+        annotations = [annotate(finding) for finding in findings if finding.level == level]
+        if len(annotations) > _SHOWN:
+            shown = f"{_SHOWN - 1} are shown beside their lines, and the job's log has all"
+            summary = f"{len(annotations)} of these; {shown}"
             lines.append(f"::{command_name} title=checkpoint {_property(command)}::{summary}")
-        lines += found
+        lines += annotations
+
     return [f"{line}\n" for line in lines]
 
 
@@ -35,7 +38,8 @@ def annotate(finding: Finding) -> str:
     }
     properties = ",".join(f"{name}={_property(value)}" for name, value in places.items() if value)
     text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
-    return f"::{_COMMANDS[finding.level]} {properties}::{escape_controls(text).translate(_IN_DATA)}"
+    data = escape_controls(text).translate(_IN_DATA)
+    return f"::{_COMMANDS[finding.level]} {properties}::{data}"
 
 
 def _property(value: object) -> str:

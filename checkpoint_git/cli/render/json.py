@@ -1,5 +1,6 @@
-"""Outcomes as one JSON document for programs. ASCII only, so that every stream and terminal takes
-it.
+"""Render outcomes as one JSON document for programs.
+
+It is ASCII only, so that every stream and terminal takes it.
 """
 
 import json
@@ -35,8 +36,9 @@ def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def make_error(command: str, message: str, hint: AnyHint, **more: Any) -> dict[str, Any]:
-    error = {"message": message, **describe_hint(hint), **more}
+def make_error(command: str, message: str, hint: AnyHint, **members: Any) -> dict[str, Any]:
+    """Return the document for an error. members: those that it has besides."""
+    error = {"message": message, **describe_hint(hint), **members}
     return {"schema_version": SCHEMA_VERSION, "command": command, "error": error}
 
 
@@ -53,7 +55,7 @@ def _write_pieces(document: dict[str, Any]) -> list[str]:
 
 
 _ENCODER = json.JSONEncoder(indent=2, allow_nan=False, default=encode_hint)
-_PIECE = 10_000  # of the encoder's, which are a few letters each
+_PIECE = 10_000  # pieces of the encoder, a few letters each, that make one of ours
 
 
 def _join_pieces(document: Any) -> Iterator[str]:
@@ -67,4 +69,6 @@ def _without_infinities(value: Any) -> Any:
         return {key: _without_infinities(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
         return [_without_infinities(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,5 +1,6 @@
-"""Lines and tables for a terminal that is narrower than they are: wrapped, cut, and in the end
-stacked.
+"""Fit lines and tables to a terminal that is narrower than they are.
+
+They are wrapped, then cut, and in the end the cells of a row are stacked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,9 +17,7 @@ _INDENT = "  "
 
 
 def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
-    """Return the lines of a hint: prose is wrapped, a command has a line of its own and stays
-    whole.
-    """
+    """Return the lines of a hint. Prose is wrapped; a command has its own line and stays whole."""
     lines = list[str]()
     lead = " " * indent
     prose = lead
@@ -29,14 +28,14 @@ def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
             prose += step.text + step.more
             continue
 
-        typed = write_shell(step.commands)
-        if prose.strip() or step.text:
-            lines += wrap(
-                f"{prose}{step.text}:" if step.text else prose.rstrip("; "), width, indent + 2
-            )
-            typed = lead + _INDENT + typed
+        if step.text:
+            prose += f"{step.text}:"
         else:
-            typed = lead + typed
+            prose = prose.rstrip("; ")
+        typed = lead + write_shell(step.commands)
+        if prose.strip():
+            lines += wrap(prose, width, indent + 2)
+            typed = _INDENT + typed
         if measure(typed + step.more) <= width:
             lines.append(typed + step.more)
             prose = lead
@@ -44,21 +43,27 @@ def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
             lines.append(typed)
             prose = lead + step.more.lstrip(" ,")
 
-    return lines + (wrap(prose, width, indent + 2) if prose.strip() else [])
+    if prose.strip():
+        lines += wrap(prose, width, indent + 2)
+    return lines
 
 
 def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]:
-    """Break at blanks, indent by `hang`. A long ASCII word stays whole (it may be a command),
-    unless breaks.
+    """Return the text broken at blanks into lines, all but the first indented by `hang`.
+
+    A long ASCII word stays whole (it may be a command), unless breaks.
     """
     indent = " " * min(hang, width // 2)
     body = text.lstrip(" ")
     lead = text[: len(text) - len(body)][: width // 2]
-    lines, line = list[str](), lead
-    for word in _split_words(body, max(width - max(len(indent), len(lead)), 1), breaks=breaks):
-        glued = line + word if line in (lead, indent) else f"{line} {word}"
-        if measure(glued) <= width or line in (lead, indent):
-            line = glued
+    longest_word = max(width - max(len(indent), len(lead)), 1)
+    lines = list[str]()
+    line = lead
+    for word in _split_words(body, longest_word, breaks=breaks):
+        if line in (lead, indent):
+            line += word
+        elif measure(f"{line} {word}") <= width:
+            line += f" {word}"
         else:
             lines.append(line.rstrip(" "))
             line = indent + word
@@ -75,48 +80,66 @@ def _split_words(text: str, width: int, *, breaks: bool) -> Iterator[str]:
 
 
 def _break(word: str, width: int) -> Iterator[str]:
-    part, used = "", 0
+    part = ""
+    used = 0
     for letter in word:
         size = measure(letter)
         if part and used + size > width:
             yield part
-            part, used = "", 0
-        part, used = part + letter, used + size
+            part = ""
+            used = 0
+        part += letter
+        used += size
     yield part
 
 
 def squeeze(
     table: Table, rows: Sequence[Sequence[Line]], widths: Sequence[int], screen: Screen
 ) -> Iterator[str]:
-    """Lines of a too wide table: columns get narrower, the last moves below its row, or all cells
-    are stacked.
-    """
-    least = _COMFORTABLE if table.has_tail else _NARROWEST
-    firm = {*table.firm, len(widths) - 1} if table.has_tail else set(table.firm)
-    fitted = fit(widths, screen.width, firm, least)
-    if fitted:
-        return (line for row in rows for line in _lines(row, fitted, screen))
-    fitted = fit(widths[:-1], screen.width, firm, _NARROWEST) if table.has_tail else None
-    if fitted:
-        return (
-            line
-            for at, row in enumerate(rows)
-            for line in _lines_with_tail(row, fitted, screen, is_header=not at)
-        )
+    """Yield the lines of a table that is too wide.
 
-    return (line for row in rows[1:] for line in _stack(rows[0], row, screen))
+    Columns get narrower, else the last column moves below its row, else all cells are stacked.
+    rows: the header is the first.
+    """
+    header, *others = rows
+    firm = set(table.firm)
+    if table.has_tail:
+        firm.add(len(widths) - 1)
+        fitted = fit(widths, screen.width, firm, _COMFORTABLE)
+    else:
+        fitted = fit(widths, screen.width, firm, _NARROWEST)
+    if fitted:
+        for row in rows:
+            yield from _lines(row, fitted, screen)
+        return
+
+    if table.has_tail:
+        fitted = fit(widths[:-1], screen.width, firm, _NARROWEST)
+        if fitted:
+            yield from _lines(header[:-1], fitted, screen)
+            for row in others:
+                yield from _lines_with_tail(row, fitted, screen)
+            return
+
+    for row in others:
+        yield from _stack(header, row, screen)
 
 
 def fit(widths: Sequence[int], limit: int, firm: set[int], least: int) -> list[int] | None:
-    """The widths with those of the columns that are not firm reduced until all fit; None where they
-    cannot.
+    """Return the widths, those of columns that are not firm reduced until all fit.
+
+    None if a column would get narrower than least.
     """
-    fitted, spare = list(widths), limit - len(GAP) * (len(widths) - 1)
+    fitted = list(widths)
+    spare = limit - len(GAP) * (len(widths) - 1)
     while sum(fitted) > spare:
-        loose = [at for at, width in enumerate(fitted) if at not in firm and width > least]
+        loose = [
+            column for column, width in enumerate(fitted) if column not in firm and width > least
+        ]
         if not loose:
             return None
-        fitted[max(loose, key=lambda at: fitted[at])] -= 1
+        widest = max(loose, key=lambda column: fitted[column])
+        fitted[widest] -= 1
     return fitted
 
 
@@ -126,8 +149,9 @@ def _lines(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> Iterat
 
 
 def _wrap_cell(cell: Line, width: int) -> list[Line]:
-    """The cell on as many lines as it takes, at most a few; a text without blanks is left to be
-    cut.
+    """Return the cell on as many lines as it takes, at most a few.
+
+    A text without blanks stays whole, to be cut.
     """
     texts = wrap(cell.text, width, 0, breaks=" " in cell.text)
     if len(texts) > _MOST_LINES:
@@ -135,17 +159,17 @@ def _wrap_cell(cell: Line, width: int) -> list[Line]:
     return [cell._replace(text=text) for text in texts]
 
 
-def _lines_with_tail(
-    row: Sequence[Line], widths: Sequence[int], screen: Screen, *, is_header: bool
-) -> Iterator[str]:
-    yield from _lines(row[:-1], widths, screen)
-    if row[-1].text and not is_header:
-        lines = wrap(_INDENT * 2 + row[-1].text, screen.width, 2 * len(_INDENT))
-        yield from (paint(line, row[-1].style, screen) for line in lines)
+def _lines_with_tail(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> Iterator[str]:
+    *cells, tail = row
+    yield from _lines(cells, widths, screen)
+    if tail.text:
+        lines = wrap(_INDENT * 2 + tail.text, screen.width, 2 * len(_INDENT))
+        yield from (paint(line, tail.style, screen) for line in lines)
 
 
 def _stack(header: Sequence[Line], row: Sequence[Line], screen: Screen) -> Iterator[str]:
-    room = max(measure(name.text) for name in header[1:]) if header[1:] else 0
+    """Yield the cells of a row below each other, behind the names of their columns."""
+    room = max((measure(name.text) for name in header[1:]), default=0)
     title = wrap(row[0].text, screen.width, len(_INDENT), breaks=True)
     yield from (paint(line, row[0].style or "strong", screen) for line in title)
     for name, cell in zip(header[1:], row[1:], strict=True):

@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, which code scanning services read."""
+"""Render findings as SARIF 2.1.0, which code scanning services read."""
 
 import json
 import re
@@ -25,20 +25,19 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
 
     codes = sorted({finding.code for finding, _ in findings})
     seen: Counter[str] = Counter()
+    results = list[dict[str, Any]]()
+    for finding, reason in findings:
+        result = describe(finding, reason)
+        result["ruleIndex"] = codes.index(finding.code)
+        result |= _fingerprint(finding, seen)
+        results.append(result)
+
+    rules = [_describe_rule(code) for code in codes]
     run = {
-        "tool": {
-            "driver": {"name": "checkpoint", "rules": [_describe_rule(code) for code in codes]}
-        },
+        "tool": {"driver": {"name": "checkpoint", "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": [
-            {
-                **describe(finding, reason),
-                "ruleIndex": codes.index(finding.code),
-                **_fingerprint(finding, seen),
-            }
-            for finding, reason in findings
-        ],
+        "results": results,
     }
     return [json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"]
 
@@ -55,7 +54,7 @@ def _describe_rule(code: str) -> dict[str, Any]:
 
 
 def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
-    """reason: why it is suppressed, "" if it is not."""
+    """Return a finding as a result. reason: why it is suppressed, "" if it is not."""
     text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
     result: dict[str, Any] = {
         "ruleId": finding.code,
@@ -68,23 +67,24 @@ def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
         address = quote(finding.path.encode("utf-8", "surrogateescape"))
         place: dict[str, Any] = {"artifactLocation": {"uri": address, "uriBaseId": _ROOT}}
         if finding.line:
-            place["region"] = {"startLine": finding.line} | (
-                {"startColumn": finding.column} if finding.column else {}
-            )
+            place["region"] = {"startLine": finding.line}
+            if finding.column:
+                place["region"]["startColumn"] = finding.column
         result["locations"] = [{"physicalLocation": place}]
 
     return result
 
 
-# What changes from day to day though the finding is the same: ages, sizes, counts; and commits,
-# after a rebase.
+# Ages, sizes, counts and, after a rebase, commits change while the finding is the same.
 _PASSING = re.compile(r"(?<![#\w./-])(?:\d+(?:\.\d+)?(?= [a-zA-Z])|[0-9a-f]{9,64}\b)")
 _INDEX = re.compile(r"(?<=/)\d+(?=/|$)")
 
 
 def _fingerprint(finding: Finding, seen: Counter[str]) -> dict[str, Any]:
-    # What a service knows a finding by from run to run: lines move, items move in their lists, days
-    # pass
+    """Return what a service knows a finding by from run to run.
+
+    Lines move, items move in their lists, and days pass: none of them is in it.
+    """
     from hashlib import sha256
 
     parts = (

@@ -1,4 +1,7 @@
-"""Outcomes as text for people. All text is untrusted: nothing reaches the terminal unescaped."""
+"""Render outcomes as text for people.
+
+All text is untrusted: nothing reaches the terminal unescaped.
+"""
 
 from collections.abc import Iterator
 from itertools import islice
