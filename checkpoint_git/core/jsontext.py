@@ -1,5 +1,9 @@
-"""JSON as text that must survive: strict reading, and a tree that knows where each value is in its
-source.
+"""Read JSON strictly, as values or as a tree that knows where each value is in its source.
+
+git's merge driver starts with this module, so it needs the interpreter's C scanner (`_json`) alone.
+That makes values, not positions: where a value ends is found by scanning it once more, and the
+members of a container when they are asked for. An unsound text is read again by core/jsonfault.py:
+the messages of the scanner do not help the user.
 """
 
 TYPE_CHECKING = False
@@ -31,8 +35,9 @@ _LONGEST_INTEGER = 4_000
 
 
 class JsonTextError(Exception):
-    """Not JSON as we accept it. code: of a finding, "json/...". version: "base", "ours", "theirs"
-    in a merge.
+    """A text is not JSON as we accept it.
+
+    code: of a finding, "json/...". version: "base", "ours" or "theirs" in a merge.
     """
 
     def __init__(
@@ -47,12 +52,12 @@ class JsonTextError(Exception):
         self.version = ""
 
 
-# In the tree a number is its source token as bytes (b"1.0"), so that values are equal where the
-# JSON is, numbers compared as they are written. Positions are offsets in characters from 0; lines
-# and columns count from 1.
 class Node:
-    """One value, its source text[start:end], and key_start, where its key's quote opens (start for
-    what has no key).
+    """One value, and where it is in its text: text[start:end].
+
+    A number is its source token as bytes (b"1.0"), so that values are equal where the JSON is. The
+    offsets are in characters, from 0. key_start: where the quote of its key opens, start if it has
+    no key.
     """
 
     __slots__ = ("_members", "end", "key_start", "start", "text", "value")
@@ -81,8 +86,11 @@ class Node:
 
     @property
     def children(self) -> "list[Node]":
+        """Return the members without their keys; [] for what is not a container."""
         members = self.members
-        return list(members.values()) if type(members) is dict else members or []  # type: ignore[return-value]
+        if type(members) is dict:
+            return list(members.values())
+        return members or []  # type: ignore[return-value]
 
     @property
     def source(self) -> str:
@@ -92,14 +100,12 @@ class Node:
 _UNREAD = True
 
 
-# On git's hot path, so it needs the interpreter's C scanner (`_json`) alone. That makes values, not
-# positions: where a value ends is found by scanning it once more, and a container's members when
-# they are asked for. An unsound text is read again by core/jsonfault.py: the scanner's words do not
-# help the user.
 class _Settings:
+    """What the C scanner asks for."""
+
     strict = True
     object_hook = None
-    array_hook = None  # which Python 3.15 asks for
+    array_hook = None  # Python 3.15 asks for it
 
     def __init__(
         self,
@@ -125,7 +131,9 @@ def refuse_constant(token: str) -> None:
 
 
 def _read_integer(token: str) -> "int | float":
-    return int(token) if len(token) < _LONGEST_INTEGER else float(token)
+    if len(token) < _LONGEST_INTEGER:
+        return int(token)
+    return float(token)
 
 
 # What a scanner raises on unsound text: SystemError on Python 3.11 while json.decoder is not
@@ -146,12 +154,14 @@ def position_of(text: str, offset: int) -> "tuple[int, int]":
 
 
 def decode(data: bytes) -> str:
-    """A byte order mark stays as the first character. Raises JsonTextError."""
+    """Return the text of a file. Raises JsonTextError.
+
+    A byte order mark stays as the first character.
+    """
     if len(data) > MAX_BYTES:
         limit = MAX_BYTES // 1024 // 1024
-        raise JsonTextError(
-            "json/too-large", f"the file has {len(data)} bytes; the limit is {limit} MB"
-        )
+        message = f"the file has {len(data)} bytes; the limit is {limit} MB"
+        raise JsonTextError("json/too-large", message)
 
     try:
         return data.decode()
@@ -160,13 +170,15 @@ def decode(data: bytes) -> str:
         message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             message = "the file is UTF-16 text, not UTF-8"
-        raise JsonTextError(
-            "json/not-utf8", message, before, len(before), "save the file as UTF-8"
-        ) from None
+        hint = "save the file as UTF-8"
+        raise JsonTextError("json/not-utf8", message, before, len(before), hint) from None
 
 
 def load(text: str) -> "Any":
-    """With Python numbers. Raises JsonTextError for anything but one strict JSON value."""
+    """Return the value of a text, with Python numbers.
+
+    Raises JsonTextError for anything but one strict JSON value.
+    """
     try:
         value, end = _scan_plain(text, 0)
     except _FAULTS:
@@ -179,7 +191,7 @@ def load(text: str) -> "Any":
 
 
 def parse(text: str) -> Node:
-    """Raises JsonTextError as load does."""
+    """Return the value of a text as a tree. Raises JsonTextError as load does."""
     value = _scan(_scan_tokens, text)
     refuse_depth(text, value)
     start = skip_space(text, _first(text))
@@ -187,7 +199,7 @@ def parse(text: str) -> Node:
 
 
 def scan_tokens(text: str) -> "Any":
-    """With numbers as source tokens. Raises JsonTextError."""
+    """Return the value of a text, with numbers as source tokens. Raises JsonTextError."""
     return _scan(_scan_tokens, text)
 
 
@@ -195,11 +207,12 @@ def _first(text: str) -> int:
     return 1 if text.startswith(BYTE_ORDER_MARK) else 0
 
 
-def skip_space(text: str, at: int) -> int:
+def skip_space(text: str, start: int) -> int:
+    """Return the offset of the first character from start on that is not a blank."""
     end = len(text)
-    while at < end and text[at] in _SPACE:
-        at += 1
-    return at
+    while start < end and text[start] in _SPACE:
+        start += 1
+    return start
 
 
 def _scan(scan: "Callable[[str, int], tuple[Any, int]]", text: str) -> "Any":
@@ -215,8 +228,8 @@ def _scan(scan: "Callable[[str, int], tuple[Any, int]]", text: str) -> "Any":
 
 
 def _explained(text: str, error: "BaseException | None") -> JsonTextError:
-    markers = [0 if text.startswith(one) else text.find("\n" + one) + 1 or -1 for one in _MARKERS]
-    marker = min((offset for offset in markers if offset >= 0), default=-1)
+    """Return why a text is not JSON. error: what the scanner raised, if anything."""
+    marker = _find_marker(text)
     if marker >= 0:
         message = "the file has conflict markers: a merge was not finished here"
         hint = "edit the file: keep what both sides wrote, delete the marker lines, then git add it"
@@ -232,37 +245,55 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
     return JsonTextError(fault.code, fault.message, text, fault.offset, fault.hint)
 
 
+def _find_marker(text: str) -> int:
+    """Return the offset of the first conflict marker at the start of a line, -1 if there is none."""
+    found = []
+    for marker in _MARKERS:
+        if text.startswith(marker):
+            return 0
+        newline = text.find("\n" + marker)
+        if newline >= 0:
+            found.append(newline + 1)
+    return min(found, default=-1)
+
+
 def _too_deep(text: str, offset: int) -> JsonTextError:
-    return JsonTextError("json/too-deep", f"nested more than {MAX_DEPTH} levels deep", text, offset)
+    message = f"nested more than {MAX_DEPTH} levels deep"
+    return JsonTextError("json/too-deep", message, text, offset)
 
 
 def refuse_depth(text: str, value: "Any") -> None:
+    """Raise JsonTextError for a value that is nested too deeply."""
     containers = text.count("{")
-    at = text.find("[")
+    bracket = text.find("[")
     # most texts have few: to find each is faster than to count them
-    while at >= 0 and containers <= MAX_DEPTH:
+    while bracket >= 0 and containers <= MAX_DEPTH:
         containers += 1
-        at = text.find("[", at + 1)
+        bracket = text.find("[", bracket + 1)
 
     if containers <= MAX_DEPTH:
         return
     level = [value] if type(value) in CONTAINERS else []
     for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for item in level
-            for child in (item.values() if type(item) is dict else item)
-            if type(child) in CONTAINERS
-        ]
+        level = [child for item in level for child in _list_containers(item)]
+        if not level:
+            return
 
-    if level:
-        raise _too_deep(text, 0)
+    raise _too_deep(text, 0)
+
+
+def _list_containers(container: "Any") -> "list[Any]":
+    """Return the objects and lists among the members of one."""
+    members = container.values() if type(container) is dict else container
+    return [member for member in members if type(member) in CONTAINERS]
 
 
 def node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) -> Node:
-    # The scanner has accepted the text, and what follows relies on that. lazy is faster by far
-    # where few members are asked for; but each level scans again what is below it, so that large
-    # documents are read through at once.
+    """Return the tree of a value whose source begins at an offset of an accepted text.
+
+    lazy is faster by far if few members are asked for; but each level scans again what is below it,
+    so that large documents are read through at once.
+    """
     kind = type(value)
     if kind is str:
         return Node(text, key_start, start, scanstring(text, start + 1, True)[1], value, None)
@@ -271,54 +302,67 @@ def node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) -> 
             return Node(text, key_start, start, scan_span(text, start)[1], value, _UNREAD)
         members, end = _read_members(text, start, value, False)
         return Node(text, key_start, start, end, value, members)
-    end = start + (len(value) if kind is bytes else 5 if value is False else 4)
-    return Node(text, key_start, start, end, value, None)
+    if kind is bytes:
+        length = len(value)
+    elif value is False:
+        length = len("false")
+    else:
+        length = len("true")  # or null
+    return Node(text, key_start, start, start + length, value, None)
 
 
 def _read_members(text: str, start: int, value: "Any", lazy: bool) -> "tuple[Members, int]":
-    if not value:
-        return value.copy(), text.index("}" if type(value) is dict else "]", start) + 1
+    """Return the members of a container that begins at start, and where it ends."""
     if type(value) is dict:
+        if not value:
+            return {}, text.index("}", start) + 1
         return _read_object(text, start + 1, value, lazy)
+    if not value:
+        return [], text.index("]", start) + 1
     return _read_array(text, start + 1, value, lazy)
 
 
-def _read_object(text: str, at: int, value: "dict[str, Any]", lazy: bool) -> "tuple[Members, int]":
+# The loops below are inlined skip_space: every merge runs them for each member.
+def _read_object(
+    text: str, position: int, value: "dict[str, Any]", lazy: bool
+) -> "tuple[Members, int]":
     members: dict[str, Node] = {}
     for key, child in value.items():
-        while text[at] in _SPACE:
-            at += 1
-        key_start = at
-        at = scanstring(text, at + 1, True)[1]
-        while text[at] != ":":
-            at += 1
-        at += 1
-        while text[at] in _SPACE:
-            at += 1
-        node = members[key] = node_at(text, at, key_start, child, lazy)
-        at = node.end
-        while text[at] in _SPACE:
-            at += 1
-        at += 1
+        while text[position] in _SPACE:
+            position += 1
+        key_start = position
+        position = scanstring(text, position + 1, True)[1]
+        while text[position] != ":":
+            position += 1
+        position += 1
+        while text[position] in _SPACE:
+            position += 1
+        node = members[key] = node_at(text, position, key_start, child, lazy)
+        position = node.end
+        while text[position] in _SPACE:
+            position += 1
+        position += 1  # the comma, or the closing brace
 
-    return members, at
+    return members, position
 
 
-def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Members, int]":
+def _read_array(text: str, position: int, value: "list[Any]", lazy: bool) -> "tuple[Members, int]":
     members: list[Node] = []
     for child in value:
-        while text[at] in _SPACE:
-            at += 1
-        node = node_at(text, at, at, child, lazy)
+        while text[position] in _SPACE:
+            position += 1
+        node = node_at(text, position, position, child, lazy)
         members.append(node)
-        at = node.end
-        while text[at] in _SPACE:
-            at += 1
-        at += 1
-    return members, at
+        position = node.end
+        while text[position] in _SPACE:
+            position += 1
+        position += 1  # the comma, or the closing bracket
+
+    return members, position
 
 
 def split_pointer(where: str) -> "list[str]":
+    """Return the keys of a JSON Pointer."""
     return [key.replace("~1", "/").replace("~0", "~") for key in where.split("/")[1:]]
 
 
@@ -327,11 +371,12 @@ def join_pointer(where: str, key: "str | int") -> str:
 
 
 def read_string(text: str, start: int) -> "tuple[str, int]":
-    """(the string whose quote opens at an offset, where it ends)."""
+    """Return the string whose quote opens at an offset, and where its source ends."""
     return scanstring(text, start + 1, True)
 
 
 def find_node(node: Node, where: str) -> Node:
+    """Return the node at a JSON Pointer, or its nearest parent that exists."""
     for key in split_pointer(where):
         members = node.members
         if isinstance(members, dict) and key in members:
@@ -344,7 +389,10 @@ def find_node(node: Node, where: str) -> Node:
 
 
 def to_tokens(value: "Any") -> "Any":
-    """Every number becomes its JSON token. Raises ValueError for NaN and infinities."""
+    """Return a value with its JSON token in place of each number.
+
+    Raises ValueError for NaN and infinities.
+    """
     if isinstance(value, dict):
         return {key: to_tokens(child) for key, child in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,9 @@
-"""JSON Schema: a quick answer for what is surely valid, and jsonschema's own words for the rest."""
+"""Judge values by JSON Schema: quickly what is surely valid, by jsonschema the rest.
+
+jsonschema costs ten times an interpreter's start, so it is imported only here, and only to explain
+a failure. For the quick check a schema becomes functions, and each value goes through those for its
+type; a schema that it does not know completely makes it answer "not surely".
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -10,14 +15,13 @@ from checkpoint_git.core import jsontext
 MOST_ERRORS = 1_000  # that are explained of one document: a branch may bring one with millions
 
 Check = Callable[[Any], bool]
-# the one type that a value must have, and what is asked of it beyond that
+# The one type that a value must have, and what is asked of it beyond that; None accepts everything.
+# Whoever has a step compares the type itself: a function that does would double the time.
 Step = tuple[type | None, Check | None]
 
 
 class Schema:
-    """A schema (draft 2020-12) and its quick check, each made when first asked for: most who need
-    one need it alone.
-    """
+    """A schema (draft 2020-12) and its quick check, each made when it is first asked for."""
 
     def __init__(self, load_document: Callable[[], Any]) -> None:
         self._load_document = load_document
@@ -40,8 +44,10 @@ class Schema:
 
 
 class Mismatch(NamedTuple):
-    """message: jsonschema's words. where: JSON Pointer of the value or missing member. expected: by
-    the keyword.
+    """One way in which a value breaks a schema.
+
+    message: jsonschema's words. where: JSON Pointer of the value or missing member. expected: what
+    the schema has at the keyword.
     """
 
     where: str
@@ -57,42 +63,36 @@ def load_schema(text: str) -> Schema:
 
 
 def is_surely_valid(schema: Schema, value: Any) -> bool:
-    """Return whether jsonschema, format checks off, surely accepts it. False means unsure: ask
-    explain.
-    """
+    """Whether jsonschema, format checks off, surely accepts it. False means unsure: ask explain."""
     try:
         return schema.check(value)
     except (NotSureError, RecursionError):
         return False
 
 
-# The only owner of jsonschema, which costs ten times an interpreter's start and is imported only to
-# explain a failure. It knows no protocol. What make_check does not know makes it answer "not
-# surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
-    """In jsonschema's view (format checks off); [] if the value is valid."""
-    found: list[Mismatch] = []
+    """Return what jsonschema (format checks off) finds wrong, [] if the value is valid."""
+    found: dict[tuple[str, str], Mismatch] = {}
     for error in islice(schema.validator.iter_errors(value), MOST_ERRORS):
-        where = ""
-        for key in error.absolute_path:
-            where = jsontext.join_pointer(where, key)
-        if error.validator == "required":
-            for name in error.validator_value:
-                if name not in error.instance:
-                    missing = jsontext.join_pointer(where, name)
-                    found.append(Mismatch(missing, "required", name, None, error.message))
-        else:
-            found.append(
-                Mismatch(
-                    where,
-                    str(error.validator),
-                    error.validator_value,
-                    error.instance,
-                    error.message,
-                )
-            )
+        for mismatch in _read_error(error):
+            found[mismatch.where, mismatch.keyword] = mismatch
 
-    return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
+    return list(found.values())
+
+
+def _read_error(error: Any) -> Iterator[Mismatch]:
+    """Yield an error of jsonschema; one about missing members for each of them."""
+    where = ""
+    for key in error.absolute_path:
+        where = jsontext.join_pointer(where, key)
+    keyword, expected = str(error.validator), error.validator_value
+    if keyword != "required":
+        yield Mismatch(where, keyword, expected, error.instance, error.message)
+        return
+    for name in expected:
+        if name not in error.instance:
+            missing = jsontext.join_pointer(where, name)
+            yield Mismatch(missing, keyword, name, None, error.message)
 
 
 def _make_validator(schema: Schema) -> Any:
@@ -115,29 +115,29 @@ def _make_validator(schema: Schema) -> Any:
         if not isinstance(items, dict) or "prefixItems" in parent:
             yield from Draft202012Validator.VALIDATORS["items"](validator, items, value, parent)
             return
+        if not isinstance(value, list):
+            return
         part = Schema(lambda: {**items, "$defs": schema.document.get("$defs", {})})
-        for at, item in enumerate(value if isinstance(value, list) else ()):
+        for index, item in enumerate(value):
             if not is_surely_valid(part, item):
-                yield from validator.descend(item, items, path=at)
+                yield from validator.descend(item, items, path=index)
 
     def find_repeated(
         validator: Any, is_wanted: Any, value: Any, parent: Mapping[str, Any]
     ) -> Iterator[Any]:
-        # jsonschema compares each object with each
-        if (
-            is_wanted is True
-            and isinstance(value, list)
-            and len(set(map(_freeze, value))) < len(value)
-        ):
+        if is_wanted is not True or not isinstance(value, list):
+            return
+        # jsonschema compares each object with each other one
+        if len(set(map(_freeze, value))) < len(value):
             yield ValidationError("it has an item twice")
 
-    own = {"items": find_in_items, "uniqueItems": find_repeated}
-    make = validators.extend(Draft202012Validator, own)  # type: ignore[no-untyped-call]  # it has none
+    faster = {"items": find_in_items, "uniqueItems": find_repeated}
+    make = validators.extend(Draft202012Validator, faster)  # type: ignore[no-untyped-call]  # it has none
     return make(schema.document, registry=Registry())  # an empty registry fetches nothing
 
 
 def _freeze(value: Any) -> Any:
-    """Return what is equal, and can be in a set, for equal JSON values."""
+    """Return something that can be in a set, and is equal for equal JSON values."""
     if isinstance(value, dict):
         return "object", frozenset((key, _freeze(child)) for key, child in value.items())
     if isinstance(value, list):
@@ -145,32 +145,26 @@ def _freeze(value: Any) -> Any:
     return isinstance(value, bool), value
 
 
-_ANNOTATIONS = frozenset(
-    [
-        "$schema",
-        "$id",
-        "$comment",
-        "$defs",
-        "title",
-        "description",
-        "default",
-        "examples",
-        "deprecated",
-        "format",
-    ]
-)
-_KEYWORDS = frozenset(
-    (
-        "$ref", "type", "enum", "const", "minLength", "maxLength", "pattern", "minItems", "maxItems", "items",
-        "minimum", "exclusiveMinimum", "required", "properties", "patternProperties", "additionalProperties",
-    )
-)  # fmt: skip
+_ANNOTATIONS = frozenset([
+    "$schema", "$id", "$comment", "$defs", "title", "description", "default", "examples",
+    "deprecated", "format",
+])  # fmt: skip
+_KEYWORDS = frozenset([
+    "$ref", "type", "enum", "const",
+    "minLength", "maxLength", "pattern",
+    "minItems", "maxItems", "items",
+    "minimum", "exclusiveMinimum",
+    "required", "properties", "patternProperties", "additionalProperties",
+])  # fmt: skip
 _TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,), "object": (dict,), "array": (list,), "boolean": (bool,), "null": (type(None),),
-    "integer": (int, float), "number": (int, float),
-}  # fmt: skip
-
-
+    "string": (str,),
+    "object": (dict,),
+    "array": (list,),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "integer": (int, float),
+    "number": (int, float),
+}
 _NO_END = float("inf")
 
 
@@ -179,10 +173,12 @@ class NotSureError(Exception):
 
 
 def make_check(document: Any) -> Check:
-    """True only where jsonschema, format checks off, accepts the value. Raises NotSureError."""
-    return _join(
-        *_Maker(document.get("$defs", {}) if isinstance(document, dict) else {}).make(document)
-    )
+    """Return a check that accepts a value only if jsonschema, format checks off, does.
+
+    Raises NotSureError.
+    """
+    definitions = document.get("$defs", {}) if isinstance(document, dict) else {}
+    return _join(*_Maker(definitions).make(document))
 
 
 def _refuse(value: Any) -> bool:
@@ -190,8 +186,9 @@ def _refuse(value: Any) -> bool:
 
 
 class _Members(dict[str, Step]):
-    """By name, each made when a value first has it: most values have few of those that a schema
-    knows.
+    """The steps of members by name, each made when a value first has it.
+
+    Most values have few of the members that a schema knows.
     """
 
     def __init__(
@@ -207,17 +204,18 @@ class _Members(dict[str, Step]):
         return made
 
 
-# A schema becomes functions, and each value goes through those for its own type. None means what
-# accepts everything. Whoever holds a step asks for the type itself: a function that does would
-# double the time.
 class _Maker:
+    """Makes the step of a schema, and of all schemas in it. definitions: those of "$defs"."""
+
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self._definitions = definitions
         self._made: dict[str, Step] = {}
 
     def make(self, schema: Any) -> Step:
-        if isinstance(schema, bool):
-            return None, None if schema else _refuse
+        if schema is True:
+            return None, None
+        if schema is False:
+            return None, _refuse
         if not isinstance(schema, dict):
             raise NotSureError
         known = {
@@ -225,11 +223,13 @@ class _Maker:
             for key in schema
             if key not in _ANNOTATIONS and not key.startswith("x-")
         }
+        if not known:
+            return None, None
         if not known.keys() <= _KEYWORDS:
             raise NotSureError
         if [*known] == ["$ref"]:
             return self._make_referred(known["$ref"])
-        return self._make_known(known) if known else (None, None)
+        return self._make_known(known)
 
     def _make_known(self, known: Mapping[str, Any]) -> Step:
         """Return the step of a schema with known keywords only."""
@@ -276,10 +276,8 @@ class _Maker:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise NotSureError
         required = frozenset(names)
-        schemas, patterns = (
-            _read_object(schema, "properties"),
-            _read_object(schema, "patternProperties"),
-        )
+        schemas = _read_object(schema, "properties")
+        patterns = _read_object(schema, "patternProperties")
         others = self.make(schema.get("additionalProperties", True))
         if patterns:
             return self._make_pattern_check(required, schemas, patterns, others)
@@ -292,9 +290,9 @@ class _Maker:
                 return False
             for name, member in value.items():
                 kind, inner = members[name]
-                if (kind is not None and type(member) is not kind) or (
-                    inner is not None and not inner(member)
-                ):
+                if kind is not None and type(member) is not kind:
+                    return False
+                if inner is not None and not inner(member):
                     return False
             return True
 
@@ -307,37 +305,40 @@ class _Maker:
         patterns: Mapping[str, Any],
         others: Step,
     ) -> Check:
-        members = {name: _join(*self.make(each)) for name, each in schemas.items()}
+        members = {name: _join(*self.make(part)) for name, part in schemas.items()}
         searches = [
-            (_compile(pattern), _join(*self.make(each))) for pattern, each in patterns.items()
+            (_compile(pattern), _join(*self.make(part))) for pattern, part in patterns.items()
         ]
         rest = _join(*others)
 
-        def is_good(name: str, member: Any) -> bool:
+        def is_valid(name: str, member: Any) -> bool:
             found = [inner for search, inner in searches if search(name)]
-            found += [members[name]] if name in members else []
+            if name in members:
+                found.append(members[name])
             return all(inner(member) for inner in (found or [rest]))
 
-        return lambda value: (
-            required <= value.keys() and all(is_good(*each) for each in value.items())
-        )
+        def check(value: dict[str, Any]) -> bool:
+            if not required <= value.keys():
+                return False
+            return all(is_valid(name, member) for name, member in value.items())
+
+        return check
 
 
 def _join(kind: type | None, inner: Check | None) -> Check:
+    """Return a step as one check."""
     if kind is None:
         return inner or (lambda value: True)
-    return (
-        (lambda value: type(value) is kind)
-        if inner is None
-        else lambda value: type(value) is kind and inner(value)
-    )
+    if inner is None:
+        return lambda value: type(value) is kind
+    return lambda value: type(value) is kind and inner(value)
 
 
 def _find_allowed(
     types: list[str] | None,
     texts: "frozenset[str] | None",
 ) -> frozenset[type] | None:
-    """Return the types that a value may have, None for any. texts: if only some are allowed."""
+    """Return the types that a value may have, None for any. texts: the allowed ones, or None."""
     allowed = None
     if types is not None:
         allowed = frozenset(kind for name in types for kind in _TYPES[name])
@@ -354,9 +355,9 @@ def _choose(
         return kind, by_type.get(kind)
 
     def check(value: Any) -> bool:
-        if (allowed is not None and type(value) not in allowed) or (
-            referred is not None and not referred(value)
-        ):
+        if allowed is not None and type(value) not in allowed:
+            return False
+        if referred is not None and not referred(value):
             return False
         inner = by_type.get(type(value))
         return inner is None or inner(value)
@@ -368,7 +369,9 @@ def _make_text_check(schema: Mapping[str, Any], texts: "frozenset[str] | None") 
     least, most = _read_bounds(schema, "minLength", "maxLength")
     search = _compile(schema["pattern"]) if "pattern" in schema else None
     if (least, most, search) == (0, _NO_END, None):
-        return texts.__contains__ if texts is not None else None
+        if texts is None:
+            return None
+        return texts.__contains__
     if (least, most, search, texts) == (1, _NO_END, None, None):
         return bool
     return lambda value: (
@@ -381,13 +384,14 @@ def _make_text_check(schema: Mapping[str, Any], texts: "frozenset[str] | None") 
 def _make_number_check(schema: Mapping[str, Any]) -> Check | None:
     if "minimum" not in schema and "exclusiveMinimum" not in schema:
         return None
-    least, below = (_read_whole(schema, name, -_NO_END) for name in ("minimum", "exclusiveMinimum"))
+    least = _read_whole(schema, "minimum", -_NO_END)
+    below = _read_whole(schema, "exclusiveMinimum", -_NO_END)
     return lambda value: value >= least and value > below
 
 
 def _compile(pattern: Any) -> Callable[[str], Any]:
     if isinstance(pattern, str) and pattern[:1] == "^" and pattern[1:].replace("_", "").isalnum():
-        # ours is such, and to compile it takes longer
+        # the patterns of our schemas are of this form, and to compile them takes longer
         return lambda text: text.startswith(pattern[1:])
     import re
 
@@ -402,31 +406,34 @@ def _read_bounds(schema: Mapping[str, Any], least: str, most: str) -> tuple[floa
 
 
 def _read_whole(schema: Mapping[str, Any], keyword: str, default: float) -> float:
-    number = schema.get(keyword, default)
-    if keyword in schema and type(number) is not int:
+    if keyword not in schema:
+        return default
+    number = schema[keyword]
+    if type(number) is not int:
         raise NotSureError
-    found: float = number
-    return found
+    return number
 
 
 def _read_types(schema: Mapping[str, Any]) -> list[str] | None:
     if "type" not in schema:
         return None
-    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-    if (
-        not isinstance(names, list)
-        or not names
-        or not all(isinstance(name, str) and name in _TYPES for name in names)
-    ):
+    names = schema["type"]
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, list) or not names:
+        raise NotSureError
+    if not all(isinstance(name, str) and name in _TYPES for name in names):
         raise NotSureError
     return names
 
 
 def _read_texts(schema: Mapping[str, Any]) -> "frozenset[str] | None":
-    # the texts that enum and const leave, None if there is neither
+    """Return the texts that enum or const allows, None if there is neither."""
     if "const" in schema and "enum" in schema:
         raise NotSureError
-    texts = [schema["const"]] if "const" in schema else schema.get("enum")
+    texts = schema.get("enum")
+    if "const" in schema:
+        texts = [schema["const"]]
     if texts is None:
         return None
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
