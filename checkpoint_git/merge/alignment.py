@@ -1,8 +1,6 @@
-"""Which items of a base list go on in a version of it: an alignment, and the hunks between what is
-aligned.
+"""Align a version of a list with its base: which items are the same, and the hunks between them.
 
-Items are compared by keys, which are equal where the items are. Nothing here knows what a list
-means.
+Items are compared by keys, which are equal if the items are. Nothing here knows what a list means.
 """
 
 from bisect import bisect_left
@@ -19,8 +17,9 @@ _MOST_EDITS = 256  # in a script: the search takes time that grows with their sq
 
 
 class Hunk:
-    """Base's items start to end (without end), which a version replaced by its items first to last
-    (without last).
+    """A change: a version has its items first to last in place of base's items start to end.
+
+    end and last are not included.
     """
 
     __slots__ = ("end", "first", "last", "start")
@@ -87,8 +86,10 @@ def find_single(keys: "Keys") -> "dict[Any, int]":
 
 
 def _find_anchors(base: "Keys", version: "Keys") -> "list[Pair]":
-    # The longest run of pairs in one order among the items that both lists have once: patience
-    # sorting.
+    """Return the items that both lists have once, as many of them as are in one order.
+
+    This is the longest increasing subsequence, by patience sorting.
+    """
     places = find_single(version)
     candidates = [(old, places[key]) for key, old in find_single(base).items() if key in places]
     candidates.sort()
@@ -112,8 +113,10 @@ def _find_anchors(base: "Keys", version: "Keys") -> "list[Pair]":
 
 
 def _find_common(base: "Keys", version: "Keys") -> "list[Pair] | None":
-    # Myers' greedy search for a shortest edit script; None if that has more edits than are looked
-    # for.
+    """Return the pairs that a shortest edit script keeps: Myers' greedy search.
+
+    None if the script has more edits than are looked for.
+    """
     # by diagonal (index in base minus index in version), the furthest index in base
     reached = {1: 0}
     steps: list[dict[int, int]] = []
@@ -142,11 +145,18 @@ def _comes_from_insertion(reached: "dict[int, int]", diagonal: int, edits: int) 
 
 
 def _trace_back(steps: "list[dict[int, int]]", old: int, new: int) -> "list[Pair]":
+    """Return the pairs on the way that the search took to the ends of both lists.
+
+    steps: what was reached before each edit.
+    """
     pairs = []
     for edits in range(len(steps) - 1, -1, -1):
         reached = steps[edits]
         diagonal = old - new
-        before = diagonal + 1 if _comes_from_insertion(reached, diagonal, edits) else diagonal - 1
+        if _comes_from_insertion(reached, diagonal, edits):
+            before = diagonal + 1
+        else:
+            before = diagonal - 1
         old_before = reached[before]
         new_before = old_before - before
         while old > old_before and new > new_before and old > 0 and new > 0:
@@ -160,17 +170,18 @@ def _trace_back(steps: "list[dict[int, int]]", old: int, new: int) -> "list[Pair
 
 
 def find_hunks(pairs: "Sequence[Pair]", base_size: int, version_size: int) -> "list[Hunk]":
-    """Return what a version changed, from first to last. Where it replaced as many items as it put
-    there, each is a hunk of its own: the first is the first.
+    """Return what a version changed, from first to last.
+
+    If it put as many items there as it replaced, each of them is a hunk, in their order.
     """
     hunks: list[Hunk] = []
     start = first = 0
     for old, new in [*pairs, (base_size, version_size)]:
         if old - start == new - first:
-            hunks += [
-                Hunk(start + step, start + step + 1, first + step, first + step + 1)
-                for step in range(old - start)
-            ]
+            while start < old:
+                hunks.append(Hunk(start, start + 1, first, first + 1))
+                start += 1
+                first += 1
         elif old > start or new > first:
             hunks.append(Hunk(start, old, first, new))
         start = old + 1

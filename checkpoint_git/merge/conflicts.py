@@ -1,5 +1,7 @@
-"""Conflicts as values: what each side holds, deciding them, and what a text has already decided of
-them. Pure.
+"""Conflicts as values: list what each side has, decide them, and find what a text has decided.
+
+A merge that is decided in several sittings needs no memory: the text in the work tree says which of
+its conflicts are still marked, and which side was taken for the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,18 +29,23 @@ if TYPE_CHECKING:
     from checkpoint_git.merge.result import Result
 
 _ENDS = "\r\n"  # of a line
+_SHARED = -1  # the part of a text that is in no conflict
 _MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few merges to find out
 
 
 class Held(NamedTuple):
+    """What a side has at a place: a value, which may be null."""
+
     value: Any
 
 
 class Conflict(NamedTuple):
-    """where: JSON Pointer, its name. places: all that is decided with it (a group has several).
-    sides: what ours, base and theirs hold; of a group an object of its members, where the sides
-    disagree on them; of a part of a list the list of its items. question: the options that answer
-    it where no side does, else "".
+    """A conflict for the user.
+
+    where: JSON Pointer, its name. places: all that is decided with it (a group has several).
+    sides: what ours, base and theirs have. For a group that is an object of the members on which
+    the sides disagree, for a part of a list the list of its items.
+    question: the options that answer it if no side does, else "".
     """
 
     where: str
@@ -48,9 +55,10 @@ class Conflict(NamedTuple):
 
 
 class NextAnswer(NamedTuple):
-    """What is next, as the answer to a question that no side answers. item: a text that goes into
-    the empty list; None where all is done: the list stays empty, and the fields that its
-    requirement calls "empty_with" are set.
+    """What is next, as the answer to a question that no side answers.
+
+    item: a text that goes into the empty list. None if all is done: the list stays empty, and the
+    fields that its requirement calls "empty_with" are set.
     """
 
     item: str | None
@@ -60,7 +68,7 @@ Decision = int | NextAnswer  # a side, or the answer to a question
 
 
 class Clash(NamedTuple):
-    """question: as in Conflict."""
+    """A conflict as text: what ours and theirs have, shortened. question: as in Conflict."""
 
     where: str
     ours: str
@@ -69,8 +77,10 @@ class Clash(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """conflicts: all there were to decide, those that only came up with a decision included. sides:
-    by `where`.
+    """A merge with decisions.
+
+    conflicts: all of them, including those that only came up with a decision. sides: the decision
+    on each, by its `where`.
     """
 
     merged: Merged
@@ -88,31 +98,31 @@ def list_conflicts(merged: Merged) -> list[Conflict]:
 
 
 def list_clashes(merged: Merged, limit: int = 200) -> tuple[Clash, ...]:
-    return tuple(
-        Clash(
-            one.where,
-            say_side(one.sides[OURS], limit),
-            say_side(one.sides[THEIRS], limit),
-            one.note,
-        )
-        for one in merged.conflicts
-    )
+    clashes = []
+    for choice in merged.conflicts:
+        ours = say_side(choice.sides[OURS], limit)
+        theirs = say_side(choice.sides[THEIRS], limit)
+        clashes.append(Clash(choice.where, ours, theirs, choice.note))
+    return tuple(clashes)
 
 
 def is_about(conflict: Conflict, where: str) -> bool:
-    """Return whether a pointer names one of the conflict's places, or something that holds one. ""
-    and "/" name all.
+    """Whether a pointer names one of the conflict's places, or something that contains one.
+
+    "" and "/" name all.
     """
-    return where in ("", "/") or any(
-        f"{place}/".startswith(f"{where}/") for place in conflict.places
-    )
+    if where in ("", "/"):
+        return True
+    return any(f"{place}/".startswith(f"{where}/") for place in conflict.places)
 
 
 def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int = 7) -> Merged:
-    """The merge with the conflicts at these places decided; the others stay. decisions: the `where`
-    of a conflict of `merged.conflicts`, and OURS, BASE or THEIRS, or an Answer. A side that has
-    nothing at the place leaves nothing there; a side taken for a question leaves the empty list.
-    Raises ValueError if the decided side has nothing and the place is the document.
+    """Return the merge with the conflicts at these places decided; the others stay.
+
+    decisions: the `where` of a conflict of `merged.conflicts`, and OURS, BASE or THEIRS, or a
+    NextAnswer. A side that has nothing at the place leaves nothing there; a side taken for a
+    question leaves the empty list. Raises ValueError if the place is the document, and the side has
+    none.
     """
     result = _decided(merged.result, decisions)
     if result is None:
@@ -126,9 +136,7 @@ def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int =
 
 
 def find_closing(merged: Merged, where: str) -> Mapping[str, Any]:
-    """Return the fields, by pointer, with which the list at this place may be empty; {} if nothing
-    says so.
-    """
+    """Return the fields, by pointer, with which the list at this place may be empty; {} if none."""
     for requirement in merged.context.strategies.root.get(REQUIRE) or ():
         if requirement.get("where") == where:
             closing: Mapping[str, Any] = requirement.get("empty_with", {})
@@ -137,21 +145,27 @@ def find_closing(merged: Merged, where: str) -> Mapping[str, Any]:
 
 
 def _finish(result: "Result", closing: Mapping[str, Any]) -> None:
-    entries = {entry.key: entry for entry in result.entries} if isinstance(result, Built) else {}
+    """Set the fields of a document whose list stays empty."""
+    if not isinstance(result, Built):
+        return
+    entries = {entry.key: entry for entry in result.entries}
     for field, value in closing.items():
         if field[1:] in entries:
             entries[field[1:]].result = Fresh(value)
 
 
 def _decided(result: "Result", decisions: Mapping[str, Decision]) -> "Result | None":
+    """Return a result with its conflicts decided; None if the chosen side has nothing."""
     if isinstance(result, Choice):
         decision = decisions.get(result.where)
         if decision is None:
             return result
-        if isinstance(decision, NextAnswer):
-            return Fresh([] if decision.item is None else [decision.item])
-        chosen: Result | None = result.sides[decision]
-        return chosen
+        if not isinstance(decision, NextAnswer):
+            chosen: Result | None = result.sides[decision]
+            return chosen
+        if decision.item is None:
+            return Fresh([])
+        return Fresh([decision.item])
 
     if not isinstance(result, Built):
         return result
@@ -163,16 +177,21 @@ def _decided(result: "Result", decisions: Mapping[str, Decision]) -> "Result | N
 def decide_each(
     merged: Merged, choose: Callable[[Conflict], Decision | None], size: int
 ) -> Decided:
-    # Asks `choose` also for the conflicts that a decision brings up; None leaves one open
+    """Return the merge with a decision on each conflict, also on those that a decision brings up.
+
+    choose: returns the decision, None to leave the conflict open.
+    """
     sides: dict[str, Decision] = {}
     seen: dict[str, Conflict] = {}
     while fresh := [conflict for conflict in list_conflicts(merged) if _is_news(conflict, seen)]:
+        chosen: dict[str, Decision] = {}
         for conflict in fresh:
             seen[conflict.where] = conflict
             sides.pop(conflict.where, None)
-        chosen = {
-            conflict.where: side for conflict in fresh if (side := choose(conflict)) is not None
-        }
+            decision = choose(conflict)
+            if decision is not None:
+                chosen[conflict.where] = decision
+
         if chosen:
             merged = decide(merged, chosen, size)
             sides.update(chosen)
@@ -181,7 +200,7 @@ def decide_each(
 
 
 def _is_news(conflict: Conflict, seen: Mapping[str, Conflict]) -> bool:
-    # a list that was in conflict itself may be asked about once it is decided
+    """Whether a conflict has to be decided: a list that was in conflict may become a question."""
     known = seen.get(conflict.where)
     return known is None or bool(conflict.question and not known.question)
 
@@ -191,93 +210,126 @@ def decide_all(merged: Merged, side: int, size: int = 7) -> Merged:
 
 
 def take_side(merged: Merged, side: int, size: int = 7) -> Merged:
-    """Return the merge with every conflict decided for a side, except questions that no side
-    answers.
-    """
-    return decide_each(merged, lambda conflict: None if conflict.question else side, size).merged
+    """Return the merge with every conflict decided for a side, except those that no side answers."""
+
+    def choose(conflict: Conflict) -> Decision | None:
+        return None if conflict.question else side
+
+    return decide_each(merged, choose, size).merged
 
 
 def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
+    """Return a choice for the user, together with the others of its group.
+
+    placed: all choices of the document, with their places.
+    """
     if not choice.group:
-        ours, base, theirs = (_held(choice, side) for side in SIDES)
+        ours, base, theirs = (_value_on(choice, side) for side in SIDES)
         return Conflict(choice.where, (choice.where,), (ours, base, theirs), choice.note)
+
+    group = [(place, member) for place, member in placed if member.group == choice.group]
+    if choice.group.endswith(PART):
+        items = [member for _, member in group]
+        ours, base, theirs = (_items_on(items, side) for side in SIDES)
+        return Conflict(choice.where, (choice.where,), (ours, base, theirs))
 
     disputed = [
         (place, member)
-        for place, member in placed
-        if member.group == choice.group and _held(member, OURS) != _held(member, THEIRS)
+        for place, member in group
+        if _value_on(member, OURS) != _value_on(member, THEIRS)
     ]
-    if choice.group.endswith(PART):
-        ours, base, theirs = (_held_items(placed, choice.group, side) for side in SIDES)
-        return Conflict(choice.where, (choice.where,), (ours, base, theirs))
-
-    ours, base, theirs = (_held_all(disputed, side) for side in SIDES)
+    ours, base, theirs = (_members_on(disputed, side) for side in SIDES)
     places = dict.fromkeys([choice.where, *(place for place, _ in disputed)])
     return Conflict(choice.where, tuple(places), (ours, base, theirs))
 
 
-def _held_items(placed: Sequence[tuple[str, Choice]], group: str, side: int) -> Held | None:
-    held = [_held(choice, side) for _, choice in placed if choice.group == group]
-    items = [item.value for item in held if item is not None]
+def _items_on(choices: Sequence[Choice], side: int) -> Held | None:
+    """Return the list of the items that a side has; None if it has none."""
+    values = [_value_on(choice, side) for choice in choices]
+    items = [value.value for value in values if value is not None]
     return Held(items) if items else None
 
 
-def _held_all(members: Sequence[tuple[str, Choice]], side: int) -> Held | None:
-    held = {split_pointer(place)[-1]: _held(member, side) for place, member in members}
-    present = {name: part.value for name, part in held.items() if part is not None}
-    return Held(present) if present else None
+def _members_on(members: Sequence[tuple[str, Choice]], side: int) -> Held | None:
+    """Return the object of the members that a side has; None if it has none."""
+    found = {}
+    for place, choice in members:
+        value = _value_on(choice, side)
+        if value is not None:
+            found[split_pointer(place)[-1]] = value.value
+    return Held(found) if found else None
 
 
-def _held(choice: Choice, side: int) -> Held | None:
+def _value_on(choice: Choice, side: int) -> Held | None:
     result = choice.sides[side]
-    return None if result is None else Held(value_of(result, side))
+    if result is None:
+        return None
+    return Held(value_of(result, side))
 
 
-# A merge that is decided in several sittings needs no memory of its own: the text in the work tree
-# says which of its conflicts are still marked and which side was taken for the others.
 def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | None:
-    """The decisions that turn the merge into this text; None if no decisions do, so that it was
-    edited. A conflict that the text still marks, by its place behind the marker, is undecided.
+    """Return the decisions that turn the merge into this text; None if no decisions do.
+
+    Then it was edited. A conflict that the text still marks, by its place behind the marker, is
+    undecided.
     """
-    start = "<" * size + " ours: "
-    marked = [
-        f" {line.removeprefix(start).rstrip(_ENDS)} "
-        for line in split_lines(text)
-        if line.startswith(start)
-    ]
+    marked = _list_marked(text, size)
+    wanted = split_sides(text, size).ours
     sides: dict[str, Decision] = {}
     while merged.text != text:
-        wheres = [choice.where for choice in merged.conflicts]
         missing = [
-            where
-            for where in wheres
-            if not any(f" {label_of(where)} " in label for label in marked)
+            choice.where
+            for choice in merged.conflicts
+            if not any(f" {label_of(choice.where)} " in label for label in marked)
         ]
         if not missing or len(sides) >= _MOST_SEARCHED:
             return None
-        wanted = split_sides(text, size).ours
-        candidates: list[tuple[tuple[int, int], Decision, Merged]] = []
-        for side in (*_read_answers(merged, missing[0], wanted), OURS, THEIRS, BASE):
-            try:
-                decided = decide(merged, {missing[0]: side}, size)
-            except (ValueError, JsonTextError):  # that side has no document
-                continue
-            shown = _answer_as_written(decided, wanted, size)
-            candidates.append(
-                (_compare_texts(split_sides(shown.text, size).ours, wanted), side, decided)
-            )
-        if not candidates:
+        where = missing[0]
+        nearest = _find_nearest(merged, where, wanted, size)
+        if nearest is None:
             return None
-        _, decision, merged = max(candidates, key=lambda candidate: candidate[0])
-        if isinstance(decision, NextAnswer) or missing[0] not in sides:
+        decision, merged = nearest
+        if isinstance(decision, NextAnswer) or where not in sides:
             # an emptied list that is asked about stays decided as it was
-            sides[missing[0]] = decision
+            sides[where] = decision
 
     return sides
 
 
+def _list_marked(text: str, size: int) -> list[str]:
+    """Return the labels behind the markers in a text, each between blanks."""
+    start = "<" * size + " ours: "
+    return [
+        f" {line.removeprefix(start).rstrip(_ENDS)} "
+        for line in split_lines(text)
+        if line.startswith(start)
+    ]
+
+
+def _find_nearest(
+    merged: Merged, where: str, wanted: str, size: int
+) -> tuple[Decision, Merged] | None:
+    """Return the decision on a conflict whose text is most like the wanted one, and its merge."""
+    candidates: list[tuple[tuple[int, int], Decision, Merged]] = []
+    for decision in (*_read_answers(merged, where, wanted), OURS, THEIRS, BASE):
+        try:
+            decided = decide(merged, {where: decision}, size)
+        except (ValueError, JsonTextError):  # that side has no document
+            continue
+        shown = _answer_as_written(decided, wanted, size)
+        likeness = _compare_texts(split_sides(shown.text, size).ours, wanted)
+        candidates.append((likeness, decision, decided))
+
+    if not candidates:
+        return None
+    _, decision, decided = max(candidates, key=lambda candidate: candidate[0])
+    return decision, decided
+
+
 def _answer_as_written(merged: Merged, text: str, size: int) -> Merged:
-    # with the answers that a text seems to give to the questions that a decision brings up
+    """Return the merge with the answers that a text seems to give to the questions that a decision
+    brings up.
+    """
     for choice in merged.conflicts:
         answers = _read_answers(merged, choice.where, text)
         if answers:
@@ -286,7 +338,7 @@ def _answer_as_written(merged: Merged, text: str, size: int) -> Merged:
 
 
 def _read_answers(merged: Merged, where: str, text: str) -> list[Decision]:
-    # what a text that was written by a decision may have put where no side answers
+    """Return the answers that a text may give to a question; [] if the conflict is not one."""
     choice = next(choice for choice in merged.conflicts if choice.where == where)
     if not choice.note:
         return []
@@ -295,34 +347,49 @@ def _read_answers(merged: Merged, where: str, text: str) -> list[Decision]:
     except JsonTextError:
         return []
 
-    answers: list[Decision] = [NextAnswer(None)] if find_closing(merged, where) else []
+    answers: list[Decision] = []
     node = members.get(where[1:])
-    value = None if node is None else node.value
-    if type(value) is list and len(value) == 1 and type(value[0]) is str:
-        return [NextAnswer(value[0]), *answers]
+    if node is not None and type(node.value) is list and len(node.value) == 1:
+        (item,) = node.value
+        if type(item) is str:
+            answers.append(NextAnswer(item))
+    if find_closing(merged, where):
+        answers.append(NextAnswer(None))
     return answers
 
 
-def _compare_texts(one: str, other: str) -> tuple[int, int]:
-    left, right = split_lines(one), split_lines(other)
-    head, tail = _count_alike(left, right), _count_alike(left[::-1], right[::-1])
+def _compare_texts(text: str, wanted: str) -> tuple[int, int]:
+    """Return how much two texts are alike: the lines at both ends, and the letters at the ends of
+    the first and last lines that differ.
+    """
+    left, right = split_lines(text), split_lines(wanted)
+    head = _count_alike(left, right)
+    tail = _count_alike(left[::-1], right[::-1])
     if head == min(len(left), len(right)):
         return head + tail, 0
-    first, second = left[head], right[head]
-    last, other_last = left[len(left) - 1 - tail], right[len(right) - 1 - tail]
-    return head + tail, _count_alike(first, second) + _count_alike(last[::-1], other_last[::-1])
+
+    left_last = left[len(left) - 1 - tail]
+    right_last = right[len(right) - 1 - tail]
+    letters = _count_alike(left[head], right[head])
+    letters += _count_alike(left_last[::-1], right_last[::-1])
+    return head + tail, letters
 
 
 def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
-    pairs = enumerate(zip(left, right, strict=False))
-    return next(
-        (number for number, (one, other) in pairs if one != other), min(len(left), len(right))
-    )
+    """Return how many lines, or letters, both begin with."""
+    count = 0
+    for part, other in zip(left, right, strict=False):
+        if part != other:
+            break
+        count += 1
+    return count
 
 
 class ConflictSides(NamedTuple):
-    """A text with conflict markers taken apart: with all of ours, with all of theirs, and the
-    base's parts. whole_base: with all of base, None if a conflict shows none (git's style "merge").
+    """A text with conflict markers, taken apart.
+
+    ours, theirs: the text with all of that side. base: what the conflicts show of base.
+    whole_base: the text with all of base, None if a conflict shows none (git's style "merge").
     """
 
     ours: str
@@ -332,46 +399,63 @@ class ConflictSides(NamedTuple):
 
 
 def split_sides(text: str, size: int) -> ConflictSides:
-    """Whatever the labels and the style (merge, diff3, zdiff3)."""
+    """Take a text with conflict markers apart, whatever the labels and style (merge, diff3,
+    zdiff3).
+    """
     kept: Mapping[int, list[str]] = {OURS: [], BASE: [], THEIRS: []}
     base: list[str] = []
-    part: int | None = None
     count = 0
+    part = _SHARED
     for line in split_lines(text):
-        turn = _turn(line, size, part)
-        if turn is not None:
-            part = turn[0]
-            count += part == OURS
-            base += [""] if part == BASE else []
+        next_part = _find_turn(line, size, part)
+        if next_part is None:
+            for side in SIDES:
+                if part in (side, _SHARED):
+                    kept[side].append(line)
+            if part == BASE:
+                base[-1] += line
             continue
-        if part == BASE:
-            base[-1] += line
-        for side in SIDES if part is None else (part,):
-            kept[side].append(line)
+
+        part = next_part
+        if part == OURS:
+            count += 1
+        elif part == BASE:
+            base.append("")
 
     ours, whole_base, theirs = ("".join(kept[side]) for side in SIDES)
-    return ConflictSides(ours, theirs, base, whole_base if count == len(base) else None)
+    if count != len(base):
+        return ConflictSides(ours, theirs, base, None)
+    return ConflictSides(ours, theirs, base, whole_base)
 
 
-def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
-    """(the part that begins with this line,), or None for a line that is not a marker where it
-    is.
+def _find_turn(line: str, size: int, part: int) -> int | None:
+    """Return the part that begins behind this line, _SHARED behind a conflict; None if the line is
+    not a marker in the part where it is.
     """
     bare = line.rstrip(_ENDS)
-    if part is None:
-        return (OURS,) if bare.startswith("<" * size + " ") else None
-    if bare == "|" * size or bare.startswith("|" * size + " "):
-        return (BASE,) if part == OURS else None
-    if bare == "=" * size:
-        return (THEIRS,) if part in (OURS, BASE) else None
-    return (None,) if part == THEIRS and bare.startswith(">" * size + " ") else None
+    if part == _SHARED:
+        if bare.startswith("<" * size + " "):
+            return OURS
+    elif bare == "|" * size or bare.startswith("|" * size + " "):
+        if part == OURS:
+            return BASE
+    elif bare == "=" * size:
+        if part in (OURS, BASE):
+            return THEIRS
+    elif bare.startswith(">" * size + " ") and part == THEIRS:
+        return _SHARED
+    return None
 
 
 def is_text_merge(text: str, base: str, with_ours: str, with_theirs: str, size: int) -> bool:
-    """Return whether a text is a line merge's, with nothing else in it. with_ours, with_theirs:
-    that merge with every conflict decided for one side; no style or level of zeal changes it.
+    """Whether a text is the result of a line merge, with nothing else in it.
+
+    with_ours, with_theirs: that merge with every conflict decided for one side; no style or level
+    of zeal changes it.
     """
     sides = split_sides(text, size)
-    pairs = ((sides.ours, with_ours), (sides.theirs, with_theirs))
-    same = all(one.rstrip(_ENDS) == other.rstrip(_ENDS) for one, other in pairs)
-    return same and all(part.rstrip(_ENDS) in base for part in sides.base)
+    if sides.ours.rstrip(_ENDS) != with_ours.rstrip(_ENDS):
+        return False
+    if sides.theirs.rstrip(_ENDS) != with_theirs.rstrip(_ENDS):
+        return False
+    return all(part.rstrip(_ENDS) in base for part in sides.base)

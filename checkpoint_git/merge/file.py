@@ -1,6 +1,4 @@
-"""One file's three versions merged: the one way to do it, for the driver and for whatever predicts
-or judges merges.
-"""
+"""Merge three versions of a file. The driver does it here, and whatever predicts or judges merges."""
 
 from checkpoint_git.core.jsontext import (
     JsonTextError,
@@ -26,21 +24,23 @@ if TYPE_CHECKING:
     from checkpoint_git.merge.validity import Judge
 
     class Ancestor(Protocol):
-        """A file's bytes in one of several merge bases, None if it has none; and the same in that
-        one's bases.
-        """
+        """A file in one of several merge bases."""
 
         @property
-        def data(self) -> bytes | None: ...
+        def data(self) -> bytes | None:
+            """Return its bytes, None if that commit has no such file."""
 
         @property
-        def below(self) -> "Sequence[Ancestor]": ...
+        def below(self) -> "Sequence[Ancestor]":
+            """Return the file in the merge bases of that merge base's parents."""
 
 
 class Merged:
-    """text: with markers where there are conflicts. conflicts: the choices left to the user, one a
-    conflict (a group's members share one). result and context: what the text was laid out from; see
-    conflicts.decide.
+    """A merge.
+
+    text: with markers around the conflicts. conflicts: the choices that are left to the user, one
+    for each conflict (the members of a group share one). result and context: what the text was laid
+    out from, see conflicts.decide.
     """
 
     __slots__ = ("conflicts", "context", "result", "text")
@@ -70,21 +70,25 @@ def merge_file(
     path: str = "",
     judge: "Judge | None" = None,
 ) -> Merged:
-    """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is
-    new on both sides. schema: whose x-merge keywords say how places merge. narrative: whether
-    groups that name a "superseded" list follow the newer side: "auto", "newest" or "conflict".
+    """Merge a file three-way.
+
+    base: None, or empty as git's drivers get it, if the file is new on both sides.
+    schema: its x-merge keywords say how places merge.
+    narrative: whether groups that name a "superseded" list follow the newer side: "auto", "newest"
+    or "conflict".
     inner: a merge of merge bases, which must stay valid JSON: a conflict takes base's value and is
-    not marked. path: its ending may say that the file is JSON Lines. judge: of a schema that a user
-    wrote, as core.user_schema makes it: no result is clean that it refuses. Raises JsonTextError,
-    which names the version, where one of the three is not JSON as we accept it: an unreadable base
-    is never taken for an empty one, since that would bring removed items back.
+    not marked.
+    path: its ending may say that the file is JSON Lines.
+    judge: of a schema that a user wrote, as core.user_schema makes it. A result that it refuses is
+    not clean.
+
+    Raises JsonTextError, which names the version, if one of the three is not JSON as we accept it.
+    An unreadable base is never taken for an empty one, since that would bring removed items back.
     """
-    roots, in_lines = read_versions(base, ours, theirs, path)
-    assert roots[1] is not None
-    assert roots[2] is not None
-    return merge_documents(
-        roots[0], roots[1], roots[2], schema, narrative, marker_size, inner, in_lines, judge
-    )
+    (old, left, right), in_lines = read_versions(base, ours, theirs, path)
+    assert left is not None
+    assert right is not None
+    return merge_documents(old, left, right, schema, narrative, marker_size, inner, in_lines, judge)
 
 
 def read_versions(
@@ -104,12 +108,12 @@ def read_versions(
             fault = error  # but the file may be a single document
 
     try:
-        old = _read_version("base", base, parse) if base else None
-        return [
-            old,
-            _read_version("ours", ours, parse),
-            _read_version("theirs", theirs, parse),
-        ], False
+        roots: list[Node | None] = [None]
+        if base:
+            roots = [_read_version("base", base, parse)]
+        roots.append(_read_version("ours", ours, parse))
+        roots.append(_read_version("theirs", theirs, parse))
+        return roots, False
     except JsonTextError as error:
         from checkpoint_git.merge.lines import are_lines  # few merges come here
 
@@ -144,8 +148,9 @@ def merge_documents(
     in_lines: bool = False,
     judge: "Judge | None" = None,
 ) -> Merged:
-    """Return the merge of three documents that were read already. in_lines: as lists of the records
-    of JSON Lines.
+    """Merge three documents that were read already, as merge_file does.
+
+    in_lines: they are lists of the records of JSON Lines.
     """
     changed = _find_only_changed(base, ours, theirs)
     if changed is not None:
@@ -166,20 +171,22 @@ def _merge_changed(
     in_lines: bool,
     judge: "Judge | None",
 ) -> Merged:
-    # both sides changed the text
+    """Merge three documents whose text both sides changed."""
+    # While places are merged, the side whose layout the result gets is called ours.
     swapped = lays_out_theirs(base, ours, theirs)
-    sides = (theirs, ours) if swapped else (ours, theirs)
-    context = MergeContext(schema, base, *sides, CONFLICT if inner else narrative)
+    context = MergeContext(schema, base, ours, theirs, CONFLICT if inner else narrative)
     context.in_lines = in_lines
-    requirements = schema.get(REQUIRE) or ()
-    if any(
-        "same" in each and _identity_diverged(each["same"][1:], context) for each in requirements
-    ):
-        return write_result(context, Choice("", ours, base, theirs), marker_size, inner)
+    if swapped:
+        context.target = theirs
+        context.ours, context.theirs = theirs, ours
 
-    result = merge_place(
-        context, context.strategies.resolve(schema), "", base, context.ours, context.theirs
-    )
+    requirements = schema.get(REQUIRE) or ()
+    for requirement in requirements:
+        if "same" in requirement and _identity_diverged(requirement["same"][1:], context):
+            return write_result(context, Choice("", ours, base, theirs), marker_size, inner)
+
+    root = context.strategies.resolve(schema)
+    result = merge_place(context, root, "", base, context.ours, context.theirs)
     assert result is not None  # both sides are there
     if context.superseded:
         from checkpoint_git.merge.superseded import append_superseded
@@ -207,15 +214,18 @@ def _merge_changed(
 
 
 def _find_only_changed(base: "Node | None", ours: Node, theirs: Node) -> "Node | None":
-    """Return the side whose text is the result as it is, because the other side's is the same, or
-    base's.
-    """
-    if theirs.text == ours.text or (base is not None and theirs.text == base.text):
+    """Return the side whose text is the result, because the other side has the same or base's."""
+    if theirs.text == ours.text:
         return ours
-    return theirs if base is not None and ours.text == base.text else None
+    if base is not None and theirs.text == base.text:
+        return ours
+    if base is not None and ours.text == base.text:
+        return theirs
+    return None
 
 
 def _swap_sides(result: "Any") -> "Any":
+    """Return a result with ours and theirs exchanged in its conflicts."""
     if isinstance(result, Choice):
         ours, base, theirs = map(_swap_sides, result.sides)
         return Choice(result.where, theirs, base, ours, result.group, result.note)
@@ -228,28 +238,45 @@ def _swap_sides(result: "Any") -> "Any":
 
 
 def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema", path: str = "") -> "bytes | None":
-    """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after
-    the other. Each is merged with the result of those before it, over the merge of their own bases;
-    conflicts take that base's value. None if there is no base, or it has no such file.
-    """
-    merged = bases[0].data if bases else None
-    for other in bases[1:]:
-        below, theirs = merge_bases(other.below, schema, path), other.data
-        if merged is None or theirs is None:
-            present = theirs if merged is None else merged
-            merged = None if present == below else present
-            continue
-        try:
-            merged = merge_file(below, merged, theirs, schema, inner=True, path=path).data
-        except JsonTextError:
-            merged = merged if theirs == below else theirs
+    """Return the virtual base of a criss-cross merge, as git makes it.
 
+    The merge bases are merged one after the other: each with the result of those before it, over
+    the merge of their bases. Conflicts take that base's value. None if there is no base, or it has
+    no such file.
+    """
+    if not bases:
+        return None
+    merged = bases[0].data
+    for other in bases[1:]:
+        below = merge_bases(other.below, schema, path)
+        merged = _merge_two_bases(below, merged, other.data, schema, path)
     return merged
+
+
+def _merge_two_bases(
+    below: "bytes | None",
+    ours: "bytes | None",
+    theirs: "bytes | None",
+    schema: "Schema",
+    path: str,
+) -> "bytes | None":
+    if ours is None or theirs is None:
+        present = theirs if ours is None else ours
+        if present == below:  # one removed what the other left as it was
+            return None
+        return present
+    try:
+        return merge_file(below, ours, theirs, schema, inner=True, path=path).data
+    except JsonTextError:
+        if theirs == below:
+            return ours
+        return theirs
 
 
 def write_result(
     context: MergeContext, result: "Result", marker_size: int = 7, inner: bool = False
 ) -> Merged:
+    """Return a result as text, which is read again before it is called clean."""
     writer = _make_writer(context)
     segments = writer.lay_out_document(result)
     before, after = _surroundings(context, writer.style.eol)
@@ -260,7 +287,6 @@ def write_result(
 
         after = fit_end(segments, after)
 
-    # the whole text is read again before it is called clean
     if not inner and any(isinstance(segment, Alternatives) for segment in segments):
         from checkpoint_git.merge.markers import write_marked
 
@@ -269,7 +295,9 @@ def write_result(
         text = write_marked([before, *segments, after], marker_size, writer.style.eol)
         return Merged(text, _list_choices(result), context, result)
 
-    side = OURS if context.base is None and isinstance(result, Choice) else BASE
+    side = BASE
+    if context.base is None and isinstance(result, Choice):
+        side = OURS  # there is no other document
     text = before + picked(segments, side) + after
     check(text)
     return Merged(text, [], context, result)
@@ -285,28 +313,40 @@ def _make_writer(context: MergeContext) -> ResultWriter:
 
 
 def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":
-    # what is before and after the document's value, three-way: a byte order mark, the final newline
+    """Return what is before and after the value of the merged document, three-way.
+
+    That is a byte order mark, and the final newline. eol: the line end of the result.
+    """
     other = context.theirs if context.target is context.ours else context.ours
-    (before, after), base, (before_other, after_other) = [
-        ("", "") if root is None else (root.text[: root.start], root.text[root.end :])
-        for root in (context.target, context.base, other)
-    ]
+    before, after = _around(context.target)
+    before_other, after_other = _around(other)
     if context.base is not None:
-        before = before_other if before == base[0] else before
-        texts = [after, base[1], after_other]
+        before_base, after_base = _around(context.base)
+        if before == before_base:
+            before = before_other
         is_one_line = "\n" not in context.target.source and "\n" not in before
-        if not is_one_line:  # in more lines a line end belongs to the layout, which is the target's
-            texts = [text.replace("\r\n", "\n") for text in texts]
-        kept, old, new = texts
-        if kept == old != new:
-            after = new if is_one_line else new.replace("\n", eol)
+        if is_one_line:
+            if after == after_base:
+                after = after_other
+        else:  # a line end belongs to the layout, which is the target's
+            kept, old, new = [
+                text.replace("\r\n", "\n") for text in (after, after_base, after_other)
+            ]
+            if kept == old != new:
+                after = new.replace("\n", eol)
 
     return before, after
 
 
+def _around(root: Node) -> "tuple[str, str]":
+    return root.text[: root.start], root.text[root.end :]
+
+
 def _list_choices(result: "Any") -> "list[Choice]":
-    # every conflict once, in the document's order; for a group the choice at the place that names
-    # it
+    """Return a choice for each conflict, in the order of the document.
+
+    For a group it is the choice at the place that the conflict is named after.
+    """
     found: dict[str, Choice] = {}
     for where, choice in placed_choices(result):
         if choice.group not in found or choice.where == where:
@@ -315,7 +355,7 @@ def _list_choices(result: "Any") -> "list[Choice]":
 
 
 def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
-    """(place, choice) of the outermost choices of a result, in the document's order."""
+    """Return the outermost choices of a result with their places, in the document's order."""
     found: list[tuple[str, Choice]] = []
     stack: list[tuple[str, Any]] = [("", result)]
     while stack:
@@ -323,39 +363,42 @@ def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
         if isinstance(part, Choice):
             found.append((where, part))
         elif isinstance(part, Built):
-            names = [
-                number if entry.key is None else entry.key
-                for number, entry in enumerate(part.entries)
-            ]
-            pairs = zip(reversed(names), reversed(part.entries), strict=True)
-            stack += [(join_pointer(where, name), entry.result) for name, entry in pairs]
+            below = []
+            for number, entry in enumerate(part.entries):
+                name = number if entry.key is None else entry.key
+                below.append((join_pointer(where, name), entry.result))
+            stack += reversed(below)
 
     return found
 
 
 def _identity_diverged(name: str, context: MergeContext) -> bool:
-    # the sides are records of two things by now: both changed, and the member that names them
-    # differs
+    """Whether the sides are records of two things by now.
+
+    They are if both changed, and the member that names the thing differs.
+    """
     base, ours, theirs = context.base, context.ours, context.theirs
     if base is not None and (ours.value == base.value or theirs.value == base.value):
         return False
-    named = [side.value.get(name) if type(side.value) is dict else None for side in (ours, theirs)]
-    return bool(named[0] != named[1])
+    return bool(_name_of(ours, name) != _name_of(theirs, name))
+
+
+def _name_of(root: Node, name: str) -> "Any":
+    if type(root.value) is dict:
+        return root.value.get(name)
+    return None
 
 
 def ask_questions(result: "Result", context: MergeContext) -> None:
-    """Make a conflict of each list of the result that must not be empty as the result is, and is:
-    what is next? A requirement is {"where": "/list", "non_empty_when": {"/field": value}}.
-    {"steps": ...} is enforced in steps.py, and {"same": "/field"} was looked at before the sides
-    were merged.
+    """Make a conflict of each list of the result that is empty and must not be: what is next?
+
+    Such a requirement is {"where": "/list", "non_empty_when": {"/field": value}}. {"steps": ...} is
+    enforced in steps.py, and {"same": "/field"} was checked before the sides were merged.
     """
     if not isinstance(result, Built):
         return  # a side as it is
     for requirement in context.strategies.root.get(REQUIRE) or ():
         if "where" in requirement:
-            # many schemas require nothing
-            from checkpoint_git.merge.questions import (
-                ask_what_is_next,
-            )
+            from checkpoint_git.merge.questions import ask_what_is_next  # few merges come here
 
             ask_what_is_next(requirement, result, context)

@@ -1,6 +1,4 @@
-"""Items of lists: what makes two of them the same item, and the order of a merged list. Nothing is
-merged here.
-"""
+"""Items of lists: what makes two of them the same item, and the order of a merged list."""
 
 from checkpoint_git.core.jsontext import CONTAINERS
 from checkpoint_git.core.jsonwrite import scalar_text
@@ -19,27 +17,24 @@ if TYPE_CHECKING:
 # items whose pairs are all looked at, where the sides' orders contradict each other
 _MOST_COMPARED = 64
 NATURAL_KEYS = ("id", "number", "name", "sha", "path")
-# what people call an item: they reword it, so that it identifies one only where nothing else can
-# distinguish edits
+# what people call an item: they reword it, so that it identifies one only if nothing else does
 TITLE_KEYS = ("key", "title", "subject", "content", "description", "text", "label")
 
 
 def canonical_text(value: "Any") -> str:
-    # JSON with sorted keys and no spaces; numbers as they were written
+    """Return a value as JSON with sorted keys and no spaces; numbers as they were written."""
     if type(value) is dict:
-        return (
-            "{"
-            + ",".join(scalar_text(key) + ":" + canonical_text(value[key]) for key in sorted(value))
-            + "}"
-        )
+        members = [f"{scalar_text(key)}:{canonical_text(value[key])}" for key in sorted(value)]
+        return "{" + ",".join(members) + "}"
     if type(value) is list:
         return "[" + ",".join([canonical_text(item) for item in value]) + "]"
     return scalar_text(value)
 
 
 def canonical_rank(value: "Any") -> "tuple[int, float, str]":
-    """null, false, true, numbers by value, texts by code point, then arrays and objects by their
-    text.
+    """Return the rank of a value in the canonical order.
+
+    null, false, true, numbers by value, texts by code point, then lists and objects by their text.
     """
     kind = type(value)
     if kind is str:
@@ -48,13 +43,16 @@ def canonical_rank(value: "Any") -> "tuple[int, float, str]":
         return (3, float(value), value.decode())
     if kind is dict or kind is list:
         return (5, 0.0, canonical_text(value))
-    return (0 if value is None else 2 if value else 1, 0.0, "")
+    if value is None:
+        return (0, 0.0, "")
+    return (2 if value else 1, 0.0, "")
 
 
 def item_key(value: "Any", names: "tuple[str, ...]") -> str:
-    """The text that identifies an item: its named members, or the whole item where it has none of
-    that shape. A bare text in a list keyed by one name means an item with that name's value:
-    "Write" is {"text": "Write"}.
+    """Return the text that identifies an item: its named members, or the whole item if it lacks one.
+
+    A bare text in a list keyed by one name is an item with that member: "Write" is
+    {"text": "Write"}.
     """
     if names:
         if type(value) is dict and all(name in value for name in names):
@@ -65,21 +63,27 @@ def item_key(value: "Any", names: "tuple[str, ...]") -> str:
 
 
 def find_repeated(lists: "Sequence[list[Node]]", names: "tuple[str, ...]") -> "set[str]":
-    """The keys that one of the lists has more than once: they identify none of these items."""
+    """Return the keys that one of the lists has more than once: they identify no item."""
     repeated: set[str] = set()
-    for items in lists if names else ():
+    if not names:
+        return repeated
+    for items in lists:
         seen: set[str] = set()
         for item in items:
             key = item_key(item.value, names)
-            (repeated if key in seen else seen).add(key)
+            if key in seen:
+                repeated.add(key)
+            seen.add(key)
     return repeated
 
 
 def identify(
     items: "list[Node]", names: "tuple[str, ...]", repeated: "Collection[str]" = ()
 ) -> "Items":
-    # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates; under a
-    # repeated key the whole item identifies itself, so that no two records are mixed up
+    """Return items by (key, k), the k-th item of an equal key: a list keeps its duplicates.
+
+    Under a repeated key the whole item identifies itself, so that no two records are mixed up.
+    """
     counts: dict[str, int] = {}
     found: Items = {}
     for item in items:
@@ -93,19 +97,19 @@ def identify(
 
 
 def find_natural_key(lists: "list[list[Node]]", names: "tuple[str, ...]" = NATURAL_KEYS) -> str:
-    """The first of the names by which every item of every list is known and unique in its list, or
-    "".
-    """
+    """Return the first name whose values tell the items of every list apart, or ""."""
+    values = [[item.value for item in items] for items in lists]
     for name in names:
-        if all(_is_keyed_by([item.value for item in items], name) for items in lists):
+        if all(_is_keyed_by(items, name) for items in values):
             return name
     return ""
 
 
 def find_stable_key(lists: "list[list[Node]]") -> str:
-    """Return the first member by which every item of every list is known, and which no side seems
-    to have edited: none both lost values of it and gained others. Where base has no list, only a
-    title can be one. "" if there is none.
+    """Return the first member whose values tell items apart, and which no side seems to have edited.
+
+    A side that edited it lost values of it, and gained others. If base has no list, only a title
+    can be such a member. "" if there is none.
     """
     base, ours, theirs = [[item.value for item in items] for items in lists]
     first = next((value for value in (*base, *ours, *theirs) if type(value) is dict), None)
@@ -121,18 +125,19 @@ def find_stable_key(lists: "list[list[Node]]") -> str:
 
 
 def _is_stable(name: str, base: "list[Any]", side: "list[Any]") -> bool:
-    # whether a side only added or only removed items, as far as the values of a member show it
+    """Whether a side only added or only removed items, judged by the values of a member."""
     known = {value[name] for value in base}
     values = {value[name] for value in side}
     return values >= known or values <= known
 
 
 def _is_keyed_by(values: "list[Any]", name: str) -> bool:
-    if not all(
-        type(value) is dict and name in value and type(value[name]) not in CONTAINERS
-        for value in values
-    ):
-        return False
+    """Whether all values are objects that have the member, each with another scalar."""
+    for value in values:
+        if type(value) is not dict or name not in value:
+            return False
+        if type(value[name]) in CONTAINERS:
+            return False
     return len({value[name] for value in values}) == len(values)
 
 
@@ -144,15 +149,17 @@ def merge_order(
     whole_runs: bool = False,
     may_choose: bool = True,
 ) -> "tuple[list[Any], list[Any] | None]":
-    """Return one order of all identities in ours and theirs; and theirs' order, where both sides
-    moved items of base, each in its own way.
+    """Return one order of all identities in ours and theirs.
 
-    What both sides hold are the anchors, in the order of the side that moved them. An item that one
-    side holds follows the last anchor that it follows there. Two runs of such items behind one
-    anchor are combined by taking the smaller head by rank again and again, or kept as whole runs,
-    so that a plan stays readable (symmetric, contiguous and associative at once is impossible,
-    hence the two ways). An order of two items that no side contradicts is kept, but where a move of
-    the other side makes that impossible.
+    If both sides moved items of base, each in another way, it is ours' order, and theirs' is
+    returned, too.
+
+    The items that both sides have are the anchors, in the order of the side that moved them. An
+    item that only one side has follows the last anchor that it follows there. Two runs of such
+    items behind one anchor are combined by taking the smaller head by rank again and again, or kept
+    as whole runs, so that a plan stays readable. (Symmetric, contiguous and associative at once is
+    impossible, hence the two ways.) An order of two items that no side contradicts is kept, unless
+    a move of the other side makes that impossible.
     """
     sides = (list(ours), list(theirs))
     mine = _keep(sides[0], set(sides[1]))
@@ -195,9 +202,7 @@ def _lay_out(
     combine: "Callable[[list[Any], list[Any], Callable[[Any], Any]], list[Any]]",
     rank: "Callable[[Any], Any]",
 ) -> "tuple[int, list[Any]]":
-    """Return how many items are where their side does not have them, and the order around the
-    anchors.
-    """
+    """Return how many items are not where their side has them, and the order around the anchors."""
     places = {item: number for number, item in enumerate(anchors)}
     my_runs, my_misplaced = _runs_by_anchor(sides[0], places)
     your_runs, your_misplaced = _runs_by_anchor(sides[1], places)
@@ -213,8 +218,9 @@ def _lay_out(
 def _choose_order(
     candidates: "Iterable[tuple[int, list[Any]]]", known: "set[Any]", rank: "Callable[[Any], Any]"
 ) -> "tuple[int, list[Any]]":
-    """Return the candidate that misplaces the fewest items; what both sides added at two ends comes
-    as early as one of them has it.
+    """Return the candidate that misplaces the fewest items.
+
+    Of two that misplace as many it is the one in which new items come earlier.
     """
 
     def priority(candidate: "tuple[int, list[Any]]") -> "tuple[int, list[bool], list[Any]]":
@@ -225,7 +231,7 @@ def _choose_order(
 
 
 def _contradict(my_moves: "list[Any]", your_moves: "list[Any]", survivors: "list[Any]") -> bool:
-    """Return whether no order of base's items has the moves of both sides."""
+    """Whether no order of base's items has the moves of both sides."""
     if len(survivors) > _MOST_COMPARED:
         return True
     return _order_by_pairs(survivors, (my_moves, your_moves), survivors) is None
@@ -267,22 +273,29 @@ def _pairs_of(items: "list[Any]") -> "set[tuple[Any, Any]]":
 
 
 def _runs_by_anchor(items: "list[Any]", places: "dict[Any, int]") -> "tuple[Runs, int]":
-    # the runs by the place of the anchor that they follow, -1 for none; and how many are not before
-    # all that follows them in `items`, where no place is right. These follow the anchor next to
-    # them
-    ahead = len(places)
-    ends = [ahead := min(ahead, places.get(item, ahead)) for item in reversed(items)][::-1]
+    """Return the items of one side that are not anchors, by the place of the anchor they follow.
+
+    -1 is the place before all anchors. Also returns how many items cannot be before all anchors
+    that follow them in `items`: they follow the anchor next to them.
+    """
+    first_after = len(places)  # of the anchors behind an item, the first place
+    ends = []
+    for item in reversed(items):
+        first_after = min(first_after, places.get(item, first_after))
+        ends.append(first_after)
+    ends.reverse()
+
     runs: Runs = {}
     misplaced = 0
-    last = nearest = at = -1
+    last = nearest = place = -1
     for item, end in zip(items, ends, strict=True):
         if item in places:
             nearest = places[item]
             last = max(last, nearest)
             continue
         misplaced += last > end
-        at = max(at, last if last < end else nearest)
-        runs.setdefault(at, []).append(item)
+        place = max(place, last if last < end else nearest)
+        runs.setdefault(place, []).append(item)
 
     return runs, misplaced
 
@@ -290,8 +303,7 @@ def _runs_by_anchor(items: "list[Any]", places: "dict[Any, int]") -> "tuple[Runs
 def _combine_heads(
     left: "list[Any]", right: "list[Any]", rank: "Callable[[Any], Any]"
 ) -> "list[Any]":
-    if not left or not right:
-        return left or right
+    """Return two runs in one, by taking the smaller head again and again."""
     merged = []
     i = j = 0
     while i < len(left) and j < len(right):
@@ -308,15 +320,14 @@ def _combine_heads(
 def _combine_whole(
     left: "list[Any]", right: "list[Any]", rank: "Callable[[Any], Any]"
 ) -> "list[Any]":
+    """Return two runs one after the other, the smaller one first."""
     if [rank(item) for item in right] < [rank(item) for item in left]:
         left, right = right, left
     return left + right
 
 
 def shared_ends(lists: "Sequence[Sequence[Any]]") -> "tuple[int, int]":
-    """Return how many items all lists begin with alike, and how many of the others they end with
-    alike.
-    """
+    """Return how many items all lists begin with, and how many of the others they end with."""
     first, *others = lists
     shortest = min(map(len, lists))
     head = tail = 0

@@ -1,6 +1,4 @@
-"""How a result is laid out as text: whose layout it has, and which of its pieces depend on the
-side.
-"""
+"""Lay a result out as text: whose layout it has, and which of its pieces depend on the side."""
 
 from checkpoint_git.core.jsontext import Node, join_pointer
 from checkpoint_git.core.jsonwrite import Frame, Writer, brackets_of, on_one_line
@@ -18,11 +16,10 @@ if TYPE_CHECKING:
 
 
 class Alternatives:
-    """A piece of text that depends on the side. texts: of each of SIDES. where, note: of the
-    Choice.
+    """A piece of text that depends on the side.
 
-    place: where the texts are, if that is not the conflict's place, as for members of a group; ""
-    if all are equal.
+    texts: that of each of SIDES. where, note: of the Choice. place: where the texts are, if that is
+    not the place of the conflict, as for members of a group; "" if all are equal.
     """
 
     __slots__ = ("note", "place", "texts", "where")
@@ -31,7 +28,9 @@ class Alternatives:
         self, where: str, texts: "Sequence[str]", place: "str | None" = None, note: str = ""
     ) -> None:
         self.where = where
-        self.place = where if place is None else place
+        self.place = where
+        if place is not None:
+            self.place = place
         self.texts = texts
         self.note = note
 
@@ -43,14 +42,20 @@ class Alternatives:
 
 def picked(segments: "Segments", side: int) -> str:
     """Return the text that a side gets."""
-    return "".join(
-        [piece.texts[side] if isinstance(piece, Alternatives) else piece for piece in segments]
-    )
+    texts = []
+    for piece in segments:
+        if isinstance(piece, Alternatives):
+            texts.append(piece.texts[side])
+        else:
+            texts.append(piece)
+    return "".join(texts)
 
 
 def flatten(piece: "str | Alternatives") -> "str | Alternatives":
     """Return a piece without the line ends of its layout."""
-    return piece.on_one_line() if isinstance(piece, Alternatives) else on_one_line(piece)
+    if isinstance(piece, Alternatives):
+        return piece.on_one_line()
+    return on_one_line(piece)
 
 
 class ResultWriter(Writer):
@@ -74,10 +79,11 @@ class ResultWriter(Writer):
         elif kind is Built:
             self._emit_built(result, lead, out)
         elif kind is Choice:
-            texts = []
+            texts = ["", "", ""]
             for side in SIDES:
                 part = result.sides[side]
-                texts.append("" if part is None else picked(self.lay_out(part, lead), side))
+                if part is not None:
+                    texts[side] = picked(self.lay_out(part, lead), side)
             out.append(Alternatives(result.where, texts, note=result.note))
         else:
             out.append(self.value_text(result.value, lead))
@@ -104,7 +110,9 @@ class ResultWriter(Writer):
         out.append(frame.last_gap + closing)
 
     def _emit_member(self, entry: Entry, gap: str, frame: Frame, out: "Segments") -> None:
-        start = gap if entry.key is None else gap + self.key_text(entry.key, entry.source)
+        start = gap
+        if entry.key is not None:
+            start += self.key_text(entry.key, entry.source)
         lead = self.lead_of_member(frame, entry.source)
         if entry.is_optional:
             out.append(self._lay_out_optional(entry, start, lead, frame))
@@ -122,8 +130,9 @@ class ResultWriter(Writer):
             out[first:] = [flatten(piece) for piece in out[first:]]
 
     def _lay_out_optional(self, entry: Entry, start: str, lead: str, frame: Frame) -> Alternatives:
-        """Return a member that a side does not have, with its key. start: what is before its
-        value.
+        """Return a member that a side does not have, with its key.
+
+        start: what is before its value.
         """
         choice = entry.result
         texts = ["", "", ""]
@@ -139,13 +148,16 @@ class ResultWriter(Writer):
         return Alternatives(choice.where, texts, _place_of(entry))
 
     def _keeps_layout(self, result: "Result") -> bool:
-        """Return whether a result is laid out as in the target, and not anew."""
+        """Whether a result is laid out as in the target, and not anew."""
         if isinstance(result, Built):
             return bool(result.anchor.value)
         return isinstance(result, Node) and result.text is self.text
 
 
 def _place_of(entry: Entry) -> "str | None":
+    """Return the place of a conflict's member; "" if ours and theirs agree on it, None if it is the
+    place of the conflict.
+    """
     choice = entry.result
     if not choice.group or entry.key is None:
         return None
@@ -164,32 +176,44 @@ def _find_last(entries: "list[Entry]", side: int) -> int:
 
 
 def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Alternatives":
-    # What separates a member from those before it: nothing on a side that has none before it, or
-    # none from it on
+    """Return what separates a member from those before it.
+
+    That is nothing on a side that has no member before it, or none from it on. lasts: the number of
+    the last member on each side.
+    """
     before = entries[number - 1]
     if not before.is_optional and not entries[number].is_optional:
         return ","
-    commas = ["," if before.is_on(side) and lasts[side] >= number else "" for side in SIDES]
+    commas = ["", "", ""]
+    for side in SIDES:
+        if before.is_on(side) and lasts[side] >= number:
+            commas[side] = ","
     if commas[0] == commas[1] == commas[2]:
         return commas[0]
-    following = [entry for entry in entries[number:] if entry.is_optional]
-    optional = following[0] if following else before
+
+    optional = before
+    for entry in entries[number:]:
+        if entry.is_optional:
+            optional = entry
+            break
     return Alternatives(optional.result.where, commas)
 
 
 def lays_out_theirs(base: "Node | None", ours: Node, theirs: Node) -> bool:
-    """Return whether to write into theirs: it alone reformatted base, or else it is the smaller
-    text.
+    """Whether to write into theirs: it alone reformatted base, or else it is the smaller text."""
+    is_ours_anew = _is_laid_out_anew(base, ours)
+    is_theirs_anew = _is_laid_out_anew(base, theirs)
+    if is_ours_anew == is_theirs_anew:
+        return theirs.text < ours.text
+    return is_theirs_anew
+
+
+def _is_laid_out_anew(base: "Node | None", side: Node) -> bool:
+    """Whether something that has the same value, or is between the same members, has another text
+    than in base.
     """
-    anew = [
-        base is not None and side.text != base.text and _is_laid_out_anew(base, side)
-        for side in (ours, theirs)
-    ]
-    return theirs.text < ours.text if anew[0] == anew[1] else anew[1]
-
-
-def _is_laid_out_anew(base: Node, side: Node) -> bool:
-    # whether something that has the same value, or is between the same members, has another text
+    if base is None or side.text == base.text:
+        return False
     stack = [(base, side)]
     while stack:
         old, new = stack.pop()
@@ -205,21 +229,24 @@ def _is_laid_out_anew(base: Node, side: Node) -> bool:
             stack += [(before[key], after[key]) for key in before if key in after]
         elif type(before) is list and type(after) is list:
             head, tail = shared_ends([[item.value for item in items] for items in (before, after)])
+            if len(before) == len(after):
+                head, tail = len(before), 0
             stack += zip(before[:head], after[:head], strict=True)
             stack += zip(before[len(before) - tail :], after[len(after) - tail :], strict=True)
-            if len(before) == len(after):
-                stack += zip(
-                    before[head : len(before) - tail], after[head : len(after) - tail], strict=True
-                )
 
     return False
 
 
 def _read_gaps(node: Node, members: "dict[str, Node]") -> "dict[tuple[str, str], str]":
-    # what is between the values of two neighbours: line ends, indentation, the key as it is spelled
+    """Return what is between the values of two members that follow each other, by their keys.
+
+    That is line ends, indentation, and the second key as it is spelled.
+    """
     gaps = {}
-    last, end = "", node.start
+    last = ""
+    end = node.start
     for key, member in members.items():
         gaps[last, key] = node.text[end : member.start]
-        last, end = key, member.end
+        last = key
+        end = member.end
     return gaps

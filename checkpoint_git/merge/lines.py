@@ -1,4 +1,4 @@
-"""JSON Lines in a merge: which files are read so, and a line for each record in the result."""
+"""Merge JSON Lines: find which files are such, and write each record on a line."""
 
 from checkpoint_git.core.jsonlines import begins_with_record
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 
 def are_lines(versions: "list[bytes]") -> bool:
-    """Return whether versions of which one is not a JSON document are JSON Lines.
+    """Whether three versions, of which at least one is not a JSON document, are JSON Lines.
 
-    Each has to be empty or to begin with a record: what follows may be broken, and is then named by
-    its line. Where those that hold something are documents, they are meant as such: only the empty
-    one is none.
+    Each has to be empty or to begin with a record: what follows may be broken, and is then reported
+    by its line. If all that are not empty are documents, they are not JSON Lines.
     """
     try:
         texts = [decode(data) for data in versions]
@@ -41,8 +40,9 @@ def _is_document(text: str) -> bool:
 
 
 class LineWriter(ResultWriter):
-    """Lays out a list of records with a line each. A record that the target has keeps its line,
-    byte for byte.
+    """Lays out a list of records with a line each.
+
+    A record that the target has keeps its line, byte for byte.
     """
 
     def __init__(self, target: Node, *sources: "Node | None") -> None:
@@ -53,16 +53,17 @@ class LineWriter(ResultWriter):
         self.around = _read_around(target.text, records, self.style.eol)
 
     def lay_out_document(self, result: "Any") -> "Segments":
-        """Each line has its end, also the last one."""
+        """Return the segments of a list of records. Each line has its end, also the last one."""
         out: Segments = []
         if type(result) is Built:
             for entry in result.entries:
                 self._emit_line(entry, out)
         elif type(result) is Choice:
-            texts = []
+            texts = ["", "", ""]
             for side in SIDES:
                 part = result.sides[side]
-                texts.append("" if part is None else picked(self.lay_out_document(part), side))
+                if part is not None:
+                    texts[side] = picked(self.lay_out_document(part), side)
             out.append(Alternatives(result.where, texts))
         elif result.value:
             out.append(result.source + self.style.eol)
@@ -73,14 +74,11 @@ class LineWriter(ResultWriter):
         before, after = self.around.get(id(entry.source), ("", self.style.eol))
         result = entry.result
         if type(result) is Choice:
-            texts = []
+            texts = ["", "", ""]
             for side in SIDES:
                 part = result.sides[side]
-                texts.append(
-                    ""
-                    if part is None
-                    else before + picked(self._lay_out_record(part), side) + after
-                )
+                if part is not None:
+                    texts[side] = before + picked(self._lay_out_record(part), side) + after
             out.append(Alternatives(result.where, texts))
             return
 
@@ -95,9 +93,7 @@ class LineWriter(ResultWriter):
 
 
 def _read_around(text: str, records: "list[Node]", eol: str) -> "dict[int, tuple[str, str]]":
-    """Return what is before and after each record: empty lines above it, spaces, the end of its
-    line.
-    """
+    """Return what is before and after each record: empty lines above it, blanks, its line end."""
     around: dict[int, tuple[str, str]] = {}
     before = ""
     for number, record in enumerate(records):
@@ -113,8 +109,9 @@ def _read_around(text: str, records: "list[Node]", eol: str) -> "dict[int, tuple
 
 
 def fit_end(segments: "Segments", after: str) -> str:
-    """Return what follows the last line, which has its end already. Where nothing is to follow,
-    that end goes.
+    """Return what follows the last line, which has its end already.
+
+    If nothing is to follow, that end is removed from the segments.
     """
     for eol in ("\r\n", "\n"):
         if after.startswith(eol):
@@ -123,9 +120,8 @@ def fit_end(segments: "Segments", after: str) -> str:
     if segments and not after:
         last = segments[-1]
         if isinstance(last, Alternatives):
-            segments[-1] = Alternatives(
-                last.where, [_without_end(text) for text in last.texts], last.place
-            )
+            texts = [_without_end(text) for text in last.texts]
+            segments[-1] = Alternatives(last.where, texts, last.place)
         else:
             segments[-1] = _without_end(last)
 

@@ -1,5 +1,7 @@
-"""What is wrong with the merge strategies that a schema declares. Pure; the schema is plain or
-token JSON.
+"""Find what is wrong with the merge strategies that a schema declares.
+
+The merge ignores what it does not understand, so that a mistake in a schema would show only as a
+bad merge: this is where it is refused. A schema has Python numbers, or numbers as tokens.
 """
 
 import json
@@ -14,11 +16,11 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid
 from checkpoint_git.merge.strategy import KEYWORD, REQUIRE, STRATEGIES, Strategies
 
-# Where a schema may hold schemas that the merge follows: one, or several by name.
+# Where a schema may have schemas that the merge follows: one, or several by name.
 _ONE = ("items", "additionalProperties")
 _MANY = ("properties", "patternProperties", "$defs", "definitions")
-# Where it may hold schemas that the merge never follows, for whether they hold depends on the
-# value.
+# Where it may have schemas that the merge never follows, because the value decides whether they
+# count.
 _IGNORED = (
     "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "dependentSchemas",
     "dependencies", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "additionalItems",
@@ -26,55 +28,48 @@ _IGNORED = (
 _LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that mean themselves
 
 
-# What the keywords may hold is said in one place, for editors and for this: the schema of schemas
-# that use them.
 @cache
 def _read_vocabulary() -> Any:
-    return json.loads(
-        files("checkpoint_git.merge").joinpath("x_merge_schema.json").read_text("utf-8")
-    )["$defs"]
+    """Return the schema of schemas with merge strategies, which editors read, too."""
+    text = files("checkpoint_git.merge").joinpath("x_merge_schema.json").read_text("utf-8")
+    return json.loads(text)["$defs"]
 
 
 def _find_form(name: str) -> dict[str, Any] | None:
-    """What the keyword of one strategy may hold, as a JSON Schema; None if there is no such
-    strategy.
-    """
-    forms = [(form["properties"]["strategy"], form) for form in _read_vocabulary()["rule"]["oneOf"]]
-    return next(
-        (form for named, form in forms if name in named.get("enum", [named.get("const")])), None
-    )
+    """Return the JSON Schema for the keyword of a strategy; None if there is no such strategy."""
+    for form in _read_vocabulary()["rule"]["oneOf"]:
+        named = form["properties"]["strategy"]
+        if name in named.get("enum", [named.get("const")]):
+            found: dict[str, Any] = form
+            return found
+    return None
 
 
 def _fits(value: Any, schema: dict[str, Any]) -> bool:
-    if isinstance(value, bytes):  # a number's token: none but plain digits is read
+    """Whether a value of a schema is as the vocabulary wants it."""
+    if isinstance(value, bytes):  # a number's token: only plain digits are read
         value = int(value) if value.isdigit() else None
     form = Schema(lambda: {**schema, "$defs": _read_vocabulary()})
     return is_surely_valid(form, value) or not explain(form, value)
 
 
-# The merge itself ignores what it does not understand, so that a mistake in a schema would show
-# only as a bad merge: this is where it is refused.
 def lint_schema(schema: Any, root: dict[str, Any] | None = None) -> list[Finding]:
-    """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a
-    good one. schema: a JSON Schema as a value, numbers as Python numbers or as tokens. root: the
-    schema that it becomes a part of, which references then lead into; None if it is alone. Findings
-    have `where`, a JSON Pointer into `schema`, and no path.
+    """Return what is wrong with the x-merge keywords and references of a schema, in its order.
+
+    root: the schema that it becomes a part of, which references then lead into; None if it is
+    alone. Findings have `where`, a JSON Pointer into `schema`, and no path.
     """
+    if isinstance(schema, bool):
+        return []
     if not isinstance(schema, dict):
-        return (
-            []
-            if isinstance(schema, bool)
-            else [_error("not-a-schema", "", "a schema is an object")]
-        )
+        return [_error("not-a-schema", "", "a schema is an object")]
 
-    if root is not None and REQUIRE in schema:
-        return [
-            _error(
-                "requirement", f"/{REQUIRE}", f"{REQUIRE} is read at the root of a document only"
-            )
-        ]
-
-    return [*_lint_place(schema, "", schema if root is None else root), *_lint_requirements(schema)]
+    if root is None:
+        root = schema
+    elif REQUIRE in schema:
+        message = f"{REQUIRE} is read at the root of a document only"
+        return [_error("requirement", f"/{REQUIRE}", message)]
+    return [*_lint_place(schema, "", root), *_lint_requirements(schema)]
 
 
 def _error(code: str, where: str, message: str, hint: str = "") -> Finding:
@@ -96,17 +91,19 @@ def _lint_place(schema: Any, where: str, root: dict[str, Any]) -> Iterator[Findi
     yield from _lint_groups(schema, where, root)
     for below, pointer in _children(schema, where):
         yield from _lint_place(below, pointer, root)
-    yield from _lint_patterns(
-        schema.get("patternProperties"), join_pointer(where, "patternProperties")
-    )
+    patterns = schema.get("patternProperties")
+    if isinstance(patterns, dict):
+        yield from _lint_patterns(patterns, join_pointer(where, "patternProperties"))
 
 
 def _children(schema: dict[str, Any], where: str) -> Iterator[tuple[Any, str]]:
+    """Yield the schemas in a schema that the merge follows, with their places."""
     for name in _ONE:
         yield schema.get(name), join_pointer(where, name)
     first = schema.get("prefixItems")
-    for index, below in enumerate(first if isinstance(first, list) else []):
-        yield below, join_pointer(join_pointer(where, "prefixItems"), index)
+    if isinstance(first, list):
+        for index, below in enumerate(first):
+            yield below, join_pointer(join_pointer(where, "prefixItems"), index)
     for name in _MANY:
         named = schema.get(name)
         if isinstance(named, dict):
@@ -119,39 +116,27 @@ def _lint_reference(schema: dict[str, Any], where: str, root: dict[str, Any]) ->
         if name not in schema:
             continue
         pointer, reference = join_pointer(where, name), schema[name]
-        if (
-            name == "$dynamicRef"
-            or not isinstance(reference, str)
-            or not reference.startswith("#/")
-        ):
+        is_followed = name == "$ref" and isinstance(reference, str) and reference.startswith("#/")
+        if not is_followed:
+            message = f"the merge does not follow {reference!r}"
             hint = 'refer to a place in the same file: "#/$defs/..."'
-            yield _error(
-                "foreign-reference", pointer, f"the merge does not follow {reference!r}", hint
-            )
+            yield _error("foreign-reference", pointer, message, hint)
         elif not Strategies(root).resolve({"$ref": reference}):
             yield _error("dead-reference", pointer, f"{reference} leads nowhere")
         if KEYWORD in schema:
-            message = (
-                f"{KEYWORD} beside a reference is not read: the place is what the reference names"
-            )
-            yield _error(
-                "hidden-strategy",
-                join_pointer(where, KEYWORD),
-                message,
-                "move it to where that leads",
-            )
+            what_counts = "the place is what the reference names"
+            message = f"{KEYWORD} beside a reference is not read: {what_counts}"
+            hint = "move it to where that leads"
+            yield _error("hidden-strategy", join_pointer(where, KEYWORD), message, hint)
 
 
 def _find_unreached(value: Any, where: str, under: str) -> Iterator[Finding]:
+    """Yield the keywords in a part of a schema that the merge never follows."""
     if isinstance(value, dict):
         if KEYWORD in value:
+            message = f"{KEYWORD} under {under} is not read"
             hint = f"put it beside {under}, not inside"
-            yield _error(
-                "hidden-strategy",
-                join_pointer(where, KEYWORD),
-                f"{KEYWORD} under {under} is not read",
-                hint,
-            )
+            yield _error("hidden-strategy", join_pointer(where, KEYWORD), message, hint)
         for key, below in value.items():
             yield from _find_unreached(below, join_pointer(where, key), under)
     elif isinstance(value, list):
@@ -159,13 +144,12 @@ def _find_unreached(value: Any, where: str, under: str) -> Iterator[Finding]:
             yield from _find_unreached(below, join_pointer(where, number), under)
 
 
-def _lint_patterns(patterns: Any, where: str) -> Iterator[Finding]:
-    for pattern, schema in patterns.items() if isinstance(patterns, dict) else ():
+def _lint_patterns(patterns: dict[str, Any], where: str) -> Iterator[Finding]:
+    for pattern, schema in patterns.items():
         if _declares(schema) and not _LITERAL.fullmatch(pattern):
             message = f"the merge reads patterns as beginnings; {pattern!r} is none"
-            yield _error(
-                "pattern", join_pointer(where, pattern), message, 'write "^" and then plain letters'
-            )
+            hint = 'write "^" and then plain letters'
+            yield _error("pattern", join_pointer(where, pattern), message, hint)
 
 
 def _declares(schema: Any) -> bool:
@@ -185,26 +169,27 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
         from difflib import get_close_matches
 
         near = get_close_matches(name, STRATEGIES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(STRATEGIES)}"
-        yield _error(
-            "unknown-strategy", join_pointer(where, "strategy"), f"unknown strategy {name!r}", hint
-        )
+        if near:
+            hint = f"did you mean {near[0]}?"
+        else:
+            hint = f"one of {', '.join(STRATEGIES)}"
+        message = f"unknown strategy {name!r}"
+        yield _error("unknown-strategy", join_pointer(where, "strategy"), message, hint)
         return
 
-    options = {
-        option: schema for option, schema in form["properties"].items() if option != "strategy"
-    }
+    options = dict(form["properties"])
+    del options["strategy"]
     for option in rule.keys() - options.keys() - {"strategy"}:
-        message, allowed = f"{name} knows no {option!r}", ", ".join(sorted(options)) or "nothing"
+        allowed = ", ".join(sorted(options)) or "nothing"
+        message = f"{name} knows no {option!r}"
         yield _error("unknown-option", join_pointer(where, option), message, f"it takes {allowed}")
 
-    for option in sorted(set(form["required"]) - rule.keys() if "required" in form else ()):
+    for option in sorted(set(form.get("required", ())) - rule.keys()):
         yield _error("missing-option", where, f'{name} needs "{option}"')
     for option, schema in options.items():
         if option in rule and not _fits(rule[option], schema):
-            yield _error(
-                "bad-option", join_pointer(where, option), f'"{option}" is {schema["description"]}'
-            )
+            message = f'"{option}" is {schema["description"]}'
+            yield _error("bad-option", join_pointer(where, option), message)
 
 
 def _lint_groups(schema: dict[str, Any], where: str, root: dict[str, Any]) -> Iterator[Finding]:
@@ -229,7 +214,9 @@ def _read_groups(
     if not isinstance(properties, dict):
         return groups
     for key, below in properties.items():
-        rule = Strategies(root).resolve(below).get(KEYWORD) if isinstance(below, dict) else None
+        if not isinstance(below, dict):
+            continue
+        rule = Strategies(root).resolve(below).get(KEYWORD)
         if not isinstance(rule, dict) or rule.get("strategy") != "group":
             continue
         if isinstance(rule.get("name"), str):
@@ -254,7 +241,9 @@ def _lint_group_rule(rule: dict[str, Any], keys: list[str]) -> Iterator[str]:
 
 
 def _listed(rule: dict[str, Any], name: str) -> list[Any]:
-    return rule[name] if isinstance(rule.get(name), list) else []
+    """Return a list that a rule has, [] if it has none."""
+    value = rule.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Lists in a merge: which items there are, in which order, and what each of them becomes.
+"""Merge lists: which items there are, in which order, and what each of them becomes.
 
 An item stays if both sides have it, or if one side has it and base has not. Items are known by a
 key, which the schema or the items themselves give; lists without one are merged in their order, by
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 
 class ListMerge:
-    """A list that both sides changed. merge_place: what merges an item, as places.merge_place in
-    its context.
+    """Merges a list that both sides changed.
+
+    merge_place: the function that merges an item, places.merge_place without its context.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class ListMerge:
         return self._merge_by_key(names)
 
     def _merge_by_key(self, names: "tuple[str, ...]") -> "Result":
+        """Merge items that are known by their named members, or as a whole if there are none."""
         repeated = find_repeated(self.parts, names)
         old, left, right = [identify(items, names, repeated) for items in self.parts]
         is_complete = left.keys() >= old.keys() and right.keys() >= old.keys()
@@ -84,6 +86,7 @@ class ListMerge:
         return self._merge_identified((old, left, right))
 
     def _merge_in_order(self, strategy: str) -> "Result":
+        """Merge items that nothing identifies but their place in the list."""
         from checkpoint_git.merge import sequence  # many merges never come here
 
         if sequence.is_tuple(strategy, self.lists):
@@ -116,13 +119,15 @@ class ListMerge:
     def _merge_item(
         self, number: int, was: "Node | None", mine: "Node | None", yours: "Node | None"
     ) -> "Result | None":
-        return self.merge_place(
-            self._find_item_schema(number), f"{self.where}/{number}", was, mine, yours
-        )
+        """Merge the versions of an item, which is at this index in the result."""
+        schema = self._find_item_schema(number)
+        return self.merge_place(schema, f"{self.where}/{number}", was, mine, yours)
 
     def _find_item_schema(self, number: int) -> "Schema":
-        # where items have a key, what a schema says of the first of them does not follow one that
-        # moves
+        """Return the schema of an item.
+
+        If items have a key, they can move, and the schemas of the first ones do not follow them.
+        """
         if self.rule.get("strategy") in KEYED:
             return self.strategies.items(self.schema)
         return self.strategies.item_at(self.schema, number)
@@ -132,8 +137,8 @@ class ListMerge:
 
     def _assemble(self, middle: "list[Entry]", is_new: "list[bool]") -> "Result":
         """Put the middle between the ends. is_new: which of its entries base does not have."""
-        own = [Entry(None, item, item) for item in self.lists[1]]
-        entries = [*own[: self.head], *middle, *own[len(own) - self.tail :]]
+        mine = [Entry(None, item, item) for item in self.lists[1]]
+        entries = [*mine[: self.head], *middle, *mine[len(mine) - self.tail :]]
         if "limit" in self.rule:
             most = max(len(self.lists[1]), len(self.lists[2]), int(self.rule["limit"]))
             is_new = [*[False] * self.head, *is_new, *[False] * self.tail]
@@ -185,17 +190,16 @@ class ListMerge:
 def merge_single_records(
     rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
 ) -> "Fresh | None":
-    """Return the entries of a log of which one side holds a single record; None for two lists, and
-    if one changed.
+    """Return the entries of a log of which one side is a single record and no list.
+
+    None if both are lists, or if one of the records was changed.
     """
     names = key_names(rule)
     old, left, right = [identify(_records_of(node), names) for node in (base, ours, theirs)]
-    if type(ours.value) is type(theirs.value) and (
-        type(ours.value) is list or left.keys() == right.keys()
-    ):
-        return None
-
     if type(ours.value) not in CONTAINERS or type(theirs.value) not in CONTAINERS:
+        return None
+    is_one_kind = type(ours.value) is type(theirs.value)
+    if is_one_kind and (type(ours.value) is list or left.keys() == right.keys()):
         return None
     if not names or not _are_untouched(old, left, right):
         return None
@@ -210,29 +214,33 @@ def merge_single_records(
 
 
 def _records_of(node: "Node | None") -> "list[Node]":
+    """Return the records of a log, or the single one that it is."""
     if node is not None and type(node.value) is dict:
         return [node]
     return items_of(node)
 
 
 def _are_untouched(old: "Items", left: "Items", right: "Items") -> bool:
+    """Whether every record is the same in all versions that have it."""
     known = [*old.items(), *left.items(), *right.items()]
-    return all(
-        is_same(node, side[identity])
-        for side in (left, right)
-        for identity, node in known
-        if identity in side
-    )
+    for identity, node in known:
+        for side in (left, right):
+            if identity in side and not is_same(node, side[identity]):
+                return False
+    return True
 
 
 def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":
-    """Return the members that identify an item of base, ours and theirs; () for whole items, None
-    if none do.
+    """Return the members that identify an item of base, ours and theirs.
+
+    () if the whole item identifies itself, None if nothing identifies it.
     """
     if rule.get("strategy") in KEYED:
         return key_names(rule)
-    natural = find_natural_key(lists) or find_stable_key(lists)
-    return (natural,) if natural else None
+    name = find_natural_key(lists) or find_stable_key(lists)
+    if not name:
+        return None
+    return (name,)
 
 
 def _hold_containers(lists: "list[list[Node]]") -> bool:
@@ -240,8 +248,9 @@ def _hold_containers(lists: "list[list[Node]]") -> bool:
 
 
 def stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> bool:
-    """Return whether an item of base is in the result: not if one side removed it and the other
-    left it as it was.
+    """Whether an item of base is in the result.
+
+    It is not if one side removed it and the other left it as it was.
     """
     if identity in left and identity in right:
         return True
@@ -254,16 +263,18 @@ def stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> 
 def _without_oldest(
     entries: "list[Entry]", is_new: "list[bool]", sort: str, most: int
 ) -> "list[Entry]":
-    # By the instants where all have one; else what base had goes first. Of those as old the later
-    # ones in the list go. What nobody has decided yet stays, even if the list is too long then: it
-    # would be lost without a word.
+    """Return the entries without the oldest, so that there are not more than `most`.
+
+    The age is that of the instants at `sort` if all entries have one; if not, those that base had
+    are older than new ones. Of entries of one age the later ones in the list go. What is undecided
+    stays, even if the list is too long then: it would be lost without a word.
+    """
     if len(entries) <= most:
         return entries
     instants = []
     for entry in entries:
         assert entry.source is not None  # each continues an item
-        value = entry.source.value
-        instants.append(read_loose_instant(value.get(sort)) if type(value) is dict else None)
+        instants.append(_instant_of(entry.source, sort))
 
     ages: list[Any] = list(zip(instants, is_new, strict=True))
     if None in instants:
@@ -278,23 +289,29 @@ def _without_oldest(
     ]
 
 
+def _instant_of(item: "Node", name: str) -> "tuple[int, str] | None":
+    """Return the instant that a record has as a member; None if it has none."""
+    if type(item.value) is not dict:
+        return None
+    return read_loose_instant(item.value.get(name))
+
+
 def _is_open(result: "Result | None") -> bool:
-    """Return whether a result has a conflict in it."""
+    """Whether a result has a conflict in it."""
     if isinstance(result, Choice):
         return True
     return isinstance(result, Built) and any(_is_open(entry.result) for entry in result.entries)
 
 
 def rank_by(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identity], Any]":
-    """Return the order of new items that compete for one place: newest first if the rule sorts,
-    else canonical.
+    """Return the function that ranks new items which compete for one place.
+
+    Newest first if the rule sorts, else in canonical order.
     """
     sort = rule.get("sort", "")[1:]
 
     def rank_item(node: "Node") -> "Any":
-        instant = (
-            read_loose_instant(node.value.get(sort)) if sort and type(node.value) is dict else None
-        )
+        instant = _instant_of(node, sort) if sort else None
         newest_first: Any = (0, 0, ())
         if instant is not None:
             # the last 0: .5 is older than .55
@@ -302,10 +319,9 @@ def rank_by(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identit
         return newest_first, canonical_rank(node.value)
 
     def rank(identity: "Identity") -> "Any":
-        # where the sides hold different content under one key, the smaller counts: neither side may
+        # if the sides have different items under one key, the smaller one counts: neither side may
         # decide
-        return min(
-            [rank_item(side[identity]) for side in (left, right) if identity in side]
-        ), identity[1]
+        ranks = [rank_item(side[identity]) for side in (left, right) if identity in side]
+        return min(ranks), identity[1]
 
     return rank

@@ -1,5 +1,6 @@
-"""Conflicts as text: markers around only the lines that differ, so that either side's choice is
-valid JSON.
+"""Write conflicts as text: with markers around only the lines that differ.
+
+Either side's lines, without the markers, are valid JSON.
 """
 
 from checkpoint_git.core.terminal_text import escape_controls, say_value
@@ -15,14 +16,18 @@ if TYPE_CHECKING:
 
 
 def say_side(side: "Any", limit: int = 60) -> str:
-    if side is not None and not hasattr(side, "value"):
+    """Return what a side has, for a message."""
+    if side is None:
+        return say_value(None, limit)
+    if not hasattr(side, "value"):
         return "another order"  # of a list that both sides reordered there is only the order
-    return say_value(None if side is None else canonical_text(value_of(side, OURS)), limit)
+    return say_value(canonical_text(value_of(side, OURS)), limit)
 
 
 def say_question(options: str, path: str = "") -> str:
-    """Return what is open where no side answers, and the command that answers it. path: a word that
-    names the file.
+    """Return what is open if no side answers, and the command that answers it.
+
+    path: a word that names the file.
     """
     command = f"checkpoint resolve {path}".rstrip()
     return f"nothing is left to do; add what is next: {command} {options}"
@@ -33,8 +38,10 @@ def label_of(where: str) -> str:
 
 
 class Region:
-    """Consecutive lines that differ by side. sides: ours, base, theirs. places: where they are, if
-    not at wheres. notes: of the questions in it that no side answers.
+    """Consecutive lines that differ by side.
+
+    sides: ours, base, theirs. wheres: the conflicts that they are of. places: where the lines are,
+    if not at wheres. notes: those of the questions in it that no side answers.
     """
 
     __slots__ = ("notes", "places", "sides", "wheres")
@@ -49,16 +56,19 @@ class Region:
 
     @property
     def label(self) -> str:
+        """Return what is behind a marker."""
         places = dict.fromkeys(self.places or self.wheres)
+        label = " ".join(map(label_of, places))
         others = [where for where in self.wheres if where not in places]
-        return " ".join(map(label_of, places)) + (
-            f" with {' '.join(map(label_of, others))}" if others else ""
-        )
+        if others:
+            label += f" with {' '.join(map(label_of, others))}"
+        return label
 
 
 class _OpenRegion:
-    """A region whose last line is not complete yet. sides: the pieces of each, for a line may hold
-    thousands.
+    """A region whose last line is not complete yet.
+
+    sides: the pieces of each, for a line may have thousands of them.
     """
 
     __slots__ = ("notes", "places", "sides", "wheres")
@@ -89,15 +99,18 @@ class _OpenRegion:
 
 
 def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
-    """Return the segments as whole lines: text that all sides share, and regions that they do not,
-    one for each place.
+    """Return the segments as whole lines: text that all sides share, and regions that differ.
+
+    There is one region for each conflict, if its lines are next to each other.
     """
     joined: list[str | Region] = []
     for chunk in _cut_lines(segments):
-        between = joined.pop() if _is_bridge(joined, chunk) else ""
+        between = ""
+        if _is_bridge(joined, chunk):
+            between = str(joined.pop())
         last = joined[-1] if joined else None
         if isinstance(chunk, Region) and isinstance(last, Region) and _share_place(last, chunk):
-            joined[-1] = _join_regions(last, str(between), chunk)
+            joined[-1] = _join_regions(last, between, chunk)
         elif chunk != "":
             joined.append(chunk)
 
@@ -134,7 +147,7 @@ def _cut_lines(segments: "list[str | Alternatives]") -> "list[str | Region]":
 
 
 def _share_place(first: Region, second: Region) -> bool:
-    """Return whether two regions are of one conflict."""
+    """Whether two regions are of one conflict."""
     return not set(first.wheres).isdisjoint(second.wheres)
 
 
@@ -148,8 +161,9 @@ def _join_regions(first: Region, between: str, second: Region) -> Region:
 
 
 def _is_bridge(joined: "list[str | Region]", chunk: "str | Region") -> bool:
-    """Return whether one line is between two regions of a conflict: inside it is read three times,
-    and saves four lines of markers.
+    """Whether the last of the joined chunks is a single line between two regions of a conflict.
+
+    Inside a region it is there three times, and saves four lines of markers.
     """
     if len(joined) < 2 or not isinstance(chunk, Region) or not isinstance(joined[-1], str):
         return False
@@ -158,19 +172,25 @@ def _is_bridge(joined: "list[str | Region]", chunk: "str | Region") -> bool:
 
 
 def write_marked(segments: "list[str | Alternatives]", size: int, eol: str) -> str:
-    chunks = split_regions(segments)
-    return "".join(
-        [chunk if isinstance(chunk, str) else _marked(chunk, size, eol) for chunk in chunks]
-    )
+    """Return the segments as one text, with markers of a size around what differs by side."""
+    texts = []
+    for chunk in split_regions(segments):
+        if isinstance(chunk, Region):
+            texts.append(_marked(chunk, size, eol))
+        else:
+            texts.append(chunk)
+    return "".join(texts)
 
 
 def _marked(region: Region, size: int, eol: str) -> str:
     ours, base, theirs = [split_lines(side) for side in region.sides]
     if ours == theirs and not region.notes:
         return "".join(ours)
-    # what ours and theirs begin and end with alike stays outside the markers, unless there is
-    # nothing else
-    above, below = shared_ends([ours, theirs]) if ours != theirs else (0, 0)
+    # lines that ours and theirs begin and end with stay outside the markers, unless there is nothing
+    # else
+    above = below = 0
+    if ours != theirs:
+        above, below = shared_ends([ours, theirs])
     head, tail = ours[:above], ours[len(ours) - below :]
     base = base[_count_alike(base, head) :]
     base = base[: len(base) - _count_alike(base[::-1], tail[::-1])]
@@ -192,14 +212,22 @@ def _marked(region: Region, size: int, eol: str) -> str:
 
 
 def split_lines(text: str) -> "Lines":
-    # only a newline ends a line: str.splitlines would cut JSON texts at U+2028 and others
+    """Return the lines of a text with their ends.
+
+    Only a newline ends a line: str.splitlines would cut JSON texts at U+2028 and others.
+    """
     *lines, last = text.split("\n")
-    return [line + "\n" for line in lines] + ([last] if last else [])
+    ended = [line + "\n" for line in lines]
+    if last:
+        ended.append(last)
+    return ended
 
 
 def _count_alike(lines: "Lines", others: "Lines") -> int:
-    # how many lines both begin with; a comma at a line's end depends on what follows, and does not
-    # count
+    """Return how many lines both begin with.
+
+    A comma at the end of a line depends on what follows, and does not count.
+    """
     count = 0
     for line, other in zip(lines, others, strict=False):
         if line.rstrip(",\r\n") != other.rstrip(",\r\n"):
@@ -209,7 +237,7 @@ def _count_alike(lines: "Lines", others: "Lines") -> int:
 
 
 def _ended(lines: "Lines", eol: str) -> "Lines":
-    # a marker must begin a line
-    return (
-        [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + eol] if lines else []
-    )
+    """Return lines of which the last has an end, too: a marker must begin a line."""
+    if not lines or lines[-1].endswith("\n"):
+        return lines
+    return [*lines[:-1], lines[-1] + eol]

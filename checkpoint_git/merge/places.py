@@ -1,5 +1,6 @@
-"""The recursion over places: what base, ours and theirs become at one place by the rules in the
-package's docstring.
+"""Merge base, ours and theirs at one place, and by recursion at all places below it.
+
+A node or a result of None is absence, which differs from null.
 """
 
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
@@ -18,18 +19,20 @@ if TYPE_CHECKING:
     Leaves = dict[str, Node | None]  # the members of a group as one version has them
 
 
-# what happens to a group that keeps what it leaves behind: the newer side's where that is safe,
-# always, or never
+# whether a group that keeps what it leaves behind takes the newer side: if that is safe, always, or
+# never
 AUTO = "auto"
 NEWEST = "newest"
 CONFLICT = "conflict"
 
 
 class MergeContext:
-    """superseded: by the name of a top-level list, what a group left behind: the record, the one
-    that base would have left, and the members that both sides changed. target: the side into whose
-    text the result is written; while places are merged it is called ours. in_lines: the documents
-    are lists of the records of JSON Lines.
+    """The whole documents, which a place may have to look at.
+
+    target: the side into whose text the result is written; while places are merged it is called
+    ours. in_lines: the documents are lists of the records of JSON Lines.
+    superseded: by the name of a top-level list, what a group left behind: the record, the one that
+    base would have left, and the members that both sides changed.
     """
 
     __slots__ = (
@@ -55,7 +58,6 @@ class MergeContext:
         self.superseded: dict[str, tuple[dict[str, Node], dict[str, Node], list[str]]] = {}
 
 
-# A node or a result of None is absence, which differs from null.
 def merge_place(
     context: MergeContext,
     schema: "Schema",
@@ -64,8 +66,9 @@ def merge_place(
     ours: "Node | None",
     theirs: "Node | None",
 ) -> "Result | None":
-    """Return what base, ours and theirs become at a place: what one side alone changed, else what
-    the rule says.
+    """Return what base, ours and theirs become at a place.
+
+    What one side alone changed is taken; what both changed merges as the rule says.
     """
     if is_same(ours, theirs) or is_same(theirs, base):
         return ours
@@ -105,7 +108,7 @@ def merge_place(
 
 
 def _is_laid_out_anew(base: "Node | None", ours: "Node | None", theirs: "Node | None") -> bool:
-    # ours has base's value in another layout: theirs' changes go into ours' layout
+    """Whether ours has base's value in another layout, into which theirs' changes are to go."""
     if base is None or ours is None or theirs is None:
         return False
     is_container = type(ours.value) in CONTAINERS and type(ours.value) is type(theirs.value)
@@ -115,7 +118,10 @@ def _is_laid_out_anew(base: "Node | None", ours: "Node | None", theirs: "Node | 
 def _merge_by_rule(
     rule: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result | None":
-    # None if the members or items of both sides are to be merged
+    """Return what the rule makes of a value that both sides changed.
+
+    None if the members or items of both sides are to be merged.
+    """
     name = str(rule.get("strategy"))
     if name in LEAF_STRATEGIES:
         return LEAF_STRATEGIES[name](rule, base, ours, theirs) or Choice(where, ours, base, theirs)
@@ -129,8 +135,10 @@ def _merge_by_rule(
 def _merge_newest(
     context: MergeContext, rule: "Schema", ours: "Node | None", theirs: "Node | None"
 ) -> "Node | None":
-    # the side whose root has the newer instant at rule["by"]; on a tie the smaller text. Never a
-    # conflict
+    """Return the side whose document has the newer instant at rule["by"], never a conflict.
+
+    On a tie the smaller text counts.
+    """
     if ours is None or theirs is None:
         return ours or theirs
     newer = newer_side(context.ours, context.theirs, str(rule.get("by", "")))
@@ -177,17 +185,13 @@ def _merge_object(
 def _identity_diverged(
     old: "dict[str, Node]", left: "dict[str, Node]", right: "dict[str, Node]"
 ) -> bool:
-    # the sides hold different records by now, each with an identity of its own: these are never
-    # mixed
+    """Whether the sides have different records by now: parts of two records are never mixed."""
     name = next((name for name in NATURAL_KEYS if name in left and name in right), None)
     if name is None or is_same(left[name], right[name]):
         return False
     return not (is_same(left[name], old.get(name)) or is_same(right[name], old.get(name)))
 
 
-# Members of an object that come from one side together, as their rule says: "rank" makes the group
-# one thing whose versions are ordered by the places that its values have in lists; "newest" names
-# an instant in it; "superseded" keeps the older version in a list.
 def _merge_group(
     context: MergeContext,
     rule: "Schema",
@@ -196,14 +200,19 @@ def _merge_group(
     left: "Leaves",
     right: "Leaves",
 ) -> "dict[str, Result | None]":
-    """Return each leaf merged three-way; if one conflicts, the whole group is one conflict, so that
-    who resolves it picks what somebody had.
+    """Merge the members of a group, which come from one side together if they conflict.
+
+    Each is merged three-way. If one conflicts, the rule may choose a side: "rank" orders the
+    versions by the places that their values have in lists, "newest" by an instant in them, and
+    "superseded" by time, with the older version kept in a list. Else the whole group is one
+    conflict, so that the user picks what one side had.
     """
     results, undecided = _merge_leaves(old, left, right)
     differing = [key for key in left if not is_same(left[key], right[key])]
     if "rank" in rule and differing:
-        # where both sides touched it, none of the two is mixed with the other
-        undecided = list(left) if _has_changed(left, old) and _has_changed(right, old) else []
+        undecided = []
+        if _has_changed(left, old) and _has_changed(right, old):
+            undecided = list(left)  # none of the two is mixed with the other
 
     if not undecided:
         return results
@@ -213,11 +222,8 @@ def _merge_group(
         return _make_conflict(rule, where, differing[0], old, left, right)
     if "rank" in rule or "newest" in rule:
         return {**chosen}  # a record comes whole
-    # what one side alone wrote of a narrative stays, whichever is newer
-    return {
-        **chosen,
-        **results,
-    }
+    # what one side alone wrote of a narrative stays, whichever side is newer
+    return {**chosen, **results}
 
 
 def _merge_leaves(
@@ -243,17 +249,13 @@ def _has_changed(side: "Leaves", old: "Leaves") -> bool:
 def _make_conflict(
     rule: "Schema", where: str, first: str, old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "dict[str, Result | None]":
-    """Return a choice for each leaf, all of one name and place. first: the leaf whose place that
-    is.
-    """
+    """Return a choice for each leaf, all of one group, and at the place of the leaf `first`."""
     pointer = join_pointer(where, first)
-    name = f"{where}#{rule['name']}"
+    group = f"{where}#{rule['name']}"
     choices: dict[str, Result | None] = {}
     for key in left:
-        agreed = is_same(left[key], right[key])
-        choices[key] = Choice(
-            pointer, left[key], left[key] if agreed else old[key], right[key], name
-        )
+        was = left[key] if is_same(left[key], right[key]) else old[key]
+        choices[key] = Choice(pointer, left[key], was, right[key], group)
 
     return choices
 
@@ -266,7 +268,7 @@ def _choose_side(
     left: "Leaves",
     right: "Leaves",
 ) -> "Leaves | None":
-    # the side that the rule lets win as a whole, or None for a conflict
+    """Return the side that the rule lets win as a whole, None for a conflict."""
     if "rank" in rule:
         newer = _compare_ranks(rule["rank"], old, left, right)
     elif "newest" in rule:
@@ -275,53 +277,59 @@ def _choose_side(
     elif "superseded" in rule and _follows_time(context, rule, left, right):
         newer = newer_side(context.ours, context.theirs, rule["by"])
         if newer:
-            loser, root = (right, context.theirs) if newer > 0 else (left, context.ours)
             name = rule["by"][1:]
-            left_behind = [
-                {
-                    key: node
-                    for key, node in {name: members_of(whole).get(name), **leaves}.items()
-                    if node is not None
-                }
-                for whole, leaves in ((root, loser), (context.base, old))
-            ]
-            context.superseded[rule["superseded"]] = (left_behind[0], left_behind[1], undecided)
+            if newer > 0:
+                record = _make_record(name, context.theirs, right)
+            else:
+                record = _make_record(name, context.ours, left)
+            earlier = _make_record(name, context.base, old)
+            context.superseded[rule["superseded"]] = (record, earlier, undecided)
     else:
         return None
 
-    return None if newer == 0 else left if newer > 0 else right
+    if newer == 0:
+        return None
+    return left if newer > 0 else right
+
+
+def _make_record(name: str, root: "Node | None", leaves: "Leaves") -> "dict[str, Node]":
+    """Return what a version has of a group, behind the instant at which it was written.
+
+    name: of the document's member with that instant.
+    """
+    members = {name: members_of(root).get(name), **leaves}
+    return {key: node for key, node in members.items() if node is not None}
 
 
 def _follows_time(context: MergeContext, rule: "Schema", left: "Leaves", right: "Leaves") -> bool:
-    # No clock is asked, so that every clone, and `resolve` and `audit` later, merges alike. An
-    # instant that is not later than base's says nothing of when that side's group was written: a
-    # revert, a copy, a clock set back
-    if context.narrative == AUTO:
-        agreed = all(is_same(left.get(at[1:]), right.get(at[1:])) for at in rule.get("same") or ())
-        sides = (context.ours, context.theirs)
-        return agreed and all(
-            context.base is None or newer_side(each, context.base, rule["by"]) > 0 for each in sides
-        )
-    return context.narrative == NEWEST
+    """Whether the newer side's group wins.
+
+    No clock is asked, so that every clone merges alike, and so do `resolve` and `audit` later. An
+    instant that is not later than base's does not say when that side's group was written: there may
+    have been a revert, a copy, or a clock that was set back.
+    """
+    if context.narrative != AUTO:
+        return context.narrative == NEWEST
+    agreed = all(
+        is_same(left.get(pointer[1:]), right.get(pointer[1:])) for pointer in rule.get("same") or ()
+    )
+    sides = (context.ours, context.theirs)
+    return agreed and all(
+        context.base is None or newer_side(side, context.base, rule["by"]) > 0 for side in sides
+    )
 
 
 def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") -> int:
-    """1 where left is higher in the rank's orders, the first that differs deciding, -1 where right
-    is. 0 where they are equal, where one fell behind the base, and where a value is in no order: a
-    conflict.
+    """Return 1 if left is higher in the rank's orders, -1 if right is; the first that differs
+    decides.
+
+    0 for a conflict: they are equal, one fell behind base, or a value is in no order.
     """
-
-    def places(side: "Leaves") -> "list[int] | None":
-        found = []
-        for entry in rank:
-            node = side.get(entry["at"][1:])
-            if node is None or node.value not in entry["order"]:
-                return None
-            found.append(entry["order"].index(node.value))
-        return found
-
-    start = places(old) if any(old.values()) else []
-    ours, theirs = places(left), places(right)
+    start: list[int] | None = []
+    if any(old.values()):
+        start = _find_ranks(rank, old)
+    ours = _find_ranks(rank, left)
+    theirs = _find_ranks(rank, right)
     if (
         start is None
         or ours is None
@@ -332,3 +340,14 @@ def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") 
         return 0
 
     return 1 if ours > theirs else -1
+
+
+def _find_ranks(rank: "Any", side: "Leaves") -> "list[int] | None":
+    """Return the place of a version's value in each of the rank's orders; None if one has none."""
+    found = []
+    for entry in rank:
+        node = side.get(entry["at"][1:])
+        if node is None or node.value not in entry["order"]:
+            return None
+        found.append(entry["order"].index(node.value))
+    return found

@@ -1,9 +1,8 @@
-"""What a merge cannot know: what is next, where each side finished what the other one still had to
-do.
+"""Ask what is next, if each side finished what the other one still had to do.
 
-No side answers it. Each side's list holds what the other side finished, so that taking it would
-bring finished work back. The merged value is the empty list; somebody has to name an item, or to
-say that all is done.
+No side answers that: each side's list has what the other side finished, so that taking it would
+bring finished work back. The merged value is the empty list, and the user names an item, or says
+that all is done.
 """
 
 from checkpoint_git.core.jsontext import Node
@@ -22,9 +21,10 @@ if TYPE_CHECKING:
 
 
 def ask_what_is_next(requirement: "Schema", root: Built, context: "MergeContext") -> None:
-    """Put a question into the root where its list is empty and must not be. Conflicts in the list,
-    or about a field that the requirement names, come first: the question depends on how they are
-    decided.
+    """Put a question into the root if its list is empty and must not be.
+
+    Conflicts in the list, or about a field that the requirement names, come first: the question
+    depends on how they are decided.
     """
     name = requirement["where"][1:]
     conditions = requirement["non_empty_when"]
@@ -40,32 +40,36 @@ def ask_what_is_next(requirement: "Schema", root: Built, context: "MergeContext"
     if any(_is_empty(side.get(name)) and _meets(side, conditions) for side in sides[1:]):
         return  # a side that breaks the requirement already is to blame, and not the merge
 
-    if name not in entries:
-        root.entries.insert(
-            _find_place(name, root, sides), Entry(name, None, _find_source(name, sides))
-        )
-
-    entry = next(entry for entry in root.entries if entry.key == name)
+    entry = entries.get(name)
+    if entry is None:
+        entry = Entry(name, None, _find_source(name, sides))
+        root.entries.insert(_find_place(name, root, sides), entry)
     nothing = Fresh([])
-    entry.result = Choice(
-        requirement["where"], nothing, nothing, nothing, note=_list_options(requirement)
-    )
+    note = _list_options(requirement)
+    entry.result = Choice(requirement["where"], nothing, nothing, nothing, note=note)
 
 
 def _list_options(requirement: "Schema") -> str:
-    return '--next "..." or --complete' if "empty_with" in requirement else '--next "..."'
+    """Return the options of `checkpoint resolve` that answer the question."""
+    if "empty_with" in requirement:
+        return '--next "..." or --complete'
+    return '--next "..."'
 
 
 def _is_empty(result: "Result | None") -> bool:
-    # An answer is Fresh: who says that nothing is next is not asked again
+    """Whether a list is empty or missing.
+
+    An answer is Fresh, and does not count: who says that nothing is next is not asked again.
+    """
     if isinstance(result, Built):
         return not result.entries
     return result is None or (isinstance(result, Node) and result.value == [])
 
 
 def _has_value(entry: "Entry | None", value: "Any") -> bool:
-    result = None if entry is None else entry.result
-    return isinstance(result, Node) and bool(result.value == value)
+    if entry is None or not isinstance(entry.result, Node):
+        return False
+    return bool(entry.result.value == value)
 
 
 def _meets(side: "Members", conditions: "Schema") -> bool:
@@ -79,11 +83,12 @@ def _find_source(name: str, sides: "list[Members]") -> "Node | None":
 
 
 def _find_place(name: str, root: Built, sides: "list[Members]") -> int:
+    """Return where a member of a version belongs among the entries."""
     base, ours, theirs = sides
     merged, _ = merge_order(base, ours, theirs, str)
     order = merged if name in merged else list(base)
     later = order[order.index(name) :]
-    return next(
-        (number for number, entry in enumerate(root.entries) if entry.key in later),
-        len(root.entries),
-    )
+    for number, entry in enumerate(root.entries):
+        if entry.key in later:
+            return number
+    return len(root.entries)

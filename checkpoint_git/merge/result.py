@@ -1,5 +1,4 @@
-"""The vocabulary of a merge: the sides, their nodes, and the result of a place, which may be a
-conflict.
+"""The vocabulary of a merge: the sides, and the result of a place, which may be a conflict.
 
 A result is a Node (kept from a version, with its bytes), Fresh (written anew), Built (a container
 put together from results) or a Choice (a conflict). layout.py turns it into text.
@@ -42,19 +41,19 @@ class Entry:
 
     @property
     def is_optional(self) -> bool:
-        """Return whether one of the sides does not have it."""
+        """Whether one of the sides does not have it."""
         return type(self.result) is Choice and None in self.result.sides
 
     def is_on(self, side: int) -> bool:
-        """Return whether the result has it if its conflict is decided for a side."""
+        """Whether the result has it if its conflict is decided for a side."""
         return type(self.result) is not Choice or self.result.sides[side] is not None
 
 
 class Built:
-    """A container that is put together from entries. anchor, like, base: what ours, theirs and base
-    have at the place.
+    """A container that is put together from entries.
 
-    It is laid out as the anchor is, or as `like` is where the anchor is empty.
+    anchor, like, base: what ours, theirs and base have at the place. It is laid out as the anchor
+    is, or as `like` is if the anchor is empty.
     """
 
     __slots__ = ("anchor", "base", "entries", "like")
@@ -92,8 +91,9 @@ class Choice:
 
 
 def value_of(result: "Any", side: int) -> "Any":
-    """Return a result's value with its conflicts decided for a side; None for what that side does
-    not have.
+    """Return a result's value with its conflicts decided for a side.
+
+    None for what that side does not have.
     """
     kind = type(result)
     if kind is Choice:
@@ -120,8 +120,9 @@ def value_of(result: "Any", side: int) -> "Any":
 def assemble(
     ours: Node, entries: "list[Entry]", theirs: "Node | None", base: "Node | None" = None
 ) -> "Result":
-    """Return the container of these entries: ours itself if nothing differs from it, so that its
-    bytes stay.
+    """Return the container of these entries.
+
+    It is ours itself if nothing differs from that, so that its bytes stay.
     """
     if [id(entry.result) for entry in entries] == [id(child) for child in ours.children]:
         return ours
@@ -129,9 +130,7 @@ def assemble(
 
 
 def is_same(left: "Node | None", right: "Node | None") -> bool:
-    """Return whether both are absent, or have one value; numbers are compared as they are
-    written.
-    """
+    """Whether both are absent, or have one value. Numbers are compared as they are written."""
     if left is None or right is None:
         return left is right
     return bool(left.value == right.value)
@@ -139,20 +138,24 @@ def is_same(left: "Node | None", right: "Node | None") -> bool:
 
 def members_of(node: "Node | None") -> "dict[str, Node]":
     """Return an object's members; {} for anything else."""
-    members = None if node is None else node.members
-    return members if type(members) is dict else {}
+    if node is not None:
+        members = node.members
+        if type(members) is dict:
+            return members
+    return {}
 
 
 def items_of(node: "Node | None") -> "list[Node]":
     """Return a list's items; [] for anything else."""
-    members = None if node is None else node.members
-    return members if type(members) is list else []
+    if node is not None:
+        members = node.members
+        if type(members) is list:
+            return members
+    return []
 
 
 def newer_side(ours: "Node | None", theirs: "Node | None", pointer: str) -> int:
-    """Return 1 if ours has the later instant at the pointer, -1 if theirs has, and 0 if neither can
-    be called later.
-    """
+    """Return 1 if ours has the later instant at the pointer, -1 if theirs has, else 0."""
     instants = []
     for node in (ours, theirs):
         for name in pointer.split("/")[1:]:

@@ -1,9 +1,8 @@
-"""Lists whose items have no key: what a side replaced, inserted or removed is found by aligning it
-with base.
+"""Merge lists whose items have no key.
 
-A list's meaning is not guessed from its values. The parts that one side changed are taken as that
-side has them; what both changed merges item by item where it can, and is a conflict of that part
-alone where it cannot.
+What a side replaced, inserted or removed is found by aligning it with base: the meaning of a list is
+not guessed from its values. A part that one side changed is taken as that side has it. A part that
+both sides changed merges item by item if it can; if not, that part alone is a conflict.
 """
 
 from checkpoint_git.merge.alignment import Hunk, align, find_hunks, find_single
@@ -28,11 +27,12 @@ _CONTAINERS = ("v{", "v[")  # how the key of an object or a list begins
 
 
 class ListSide:
-    """One side of a list compared with base: which of base's items go on in it, and what it
-    changed.
+    """One side of a list compared with base: which of base's items it has, and what it changed.
 
-    pairs: of base's index and this side's, in both lists' order. hunks: the changes between them.
-    moved: base's index to this side's, for items on another side of an item that stays.
+    pairs: (index in base, index in this side) of the items that are aligned, in order.
+    hunks: the changes between the pairs.
+    moved: index in base -> index in this side, of items that are not aligned because they are on
+    the other side of one that is.
     """
 
     __slots__ = ("hunks", "items", "keys", "moved", "pairs")
@@ -46,17 +46,16 @@ class ListSide:
         self.moved = self._find_moved(base, old_keys)
 
     def _find_moved(self, base: "Nodes", old_keys: "list[str]") -> "dict[int, int]":
-        # an item that is there twice may be another one
         kept = {old for old, _ in self.pairs}
-        places = find_single(self.keys)
-        return {
-            old: places[key]
-            for key, old in find_single(old_keys).items()
-            if old not in kept and key in places
-        }
+        places = find_single(self.keys)  # an item that is there twice may be another one
+        moved = {}
+        for key, old in find_single(old_keys).items():
+            if old not in kept and key in places:
+                moved[old] = places[key]
+        return moved
 
     def neighbours(self, old: int) -> "tuple[str, str]":
-        """Return the keys of the items around one that was moved; "" if there is none."""
+        """Return the keys of the items before and after one that was moved; "" at an end."""
         place = self.moved[old]
         before = self.keys[place - 1] if place else ""
         after = self.keys[place + 1] if place + 1 < len(self.keys) else ""
@@ -66,30 +65,30 @@ class ListSide:
 def identify_by_alignment(
     base: "Nodes", ours: ListSide, theirs: ListSide
 ) -> "tuple[Items, Items, Items]":
-    """Return base's items and those of both sides by identities that follow an item where it was
-    moved or edited.
+    """Return the items of base, ours and theirs by identities that follow a moved or edited item.
 
-    An item that a side put in the place of one of base's is that one, edited. Of new ones equal
-    items of both sides are one.
+    An item that a side put in the place of one of base's is that one, edited. New items are one if
+    they are equal.
     """
     old: Items = {("", index): item for index, item in enumerate(base)}
-    sides = []
-    for version in (ours, theirs):
-        continued = {new: index for index, new in version.pairs}
-        continued.update({new: index for index, new in version.moved.items()})
-        for hunk in version.hunks:
-            replaced = [
-                index for index in range(hunk.start, hunk.end) if index not in version.moved
-            ]
-            put_there = [new for new in range(hunk.first, hunk.last) if new not in continued]
-            if len(replaced) == len(put_there):
-                continued.update(zip(put_there, replaced, strict=True))
-        sides.append(_name_items(version, continued))
+    mine, yours = [_name_items(side, _find_continued(side)) for side in (ours, theirs)]
+    return old, mine, yours
 
-    return old, sides[0], sides[1]
+
+def _find_continued(version: ListSide) -> "dict[int, int]":
+    """Return, by the index of an item in a side, the index of base's item that it continues."""
+    continued = {new: old for old, new in version.pairs}
+    continued.update({new: old for old, new in version.moved.items()})
+    for hunk in version.hunks:
+        replaced = [old for old in range(hunk.start, hunk.end) if old not in version.moved]
+        put_there = [new for new in range(hunk.first, hunk.last) if new not in continued]
+        if len(replaced) == len(put_there):
+            continued.update(zip(put_there, replaced, strict=True))
+    return continued
 
 
 def _name_items(version: ListSide, continued: "dict[int, int]") -> "Items":
+    """Return a side's items by ("", index in base), and new ones by their key and a number."""
     found: Items = {}
     counts: dict[str, int] = {}
     for number, (item, key) in enumerate(zip(version.items, version.keys, strict=True)):
@@ -104,8 +103,10 @@ def _name_items(version: ListSide, continued: "dict[int, int]") -> "Items":
 
 
 def follow_renames(old: "Items", side: "Items", other: "Items", name: str) -> "Items":
-    """Return a side's items, those with a new key under base's identity where they stand in the
-    place of the item that had it and are alike in at least half of the other members.
+    """Return a side's items, one whose key was changed under the identity that base has for it.
+
+    It is such an item if it is alone in the place of base's, and at least half of the other members
+    are the same.
     """
     before, after = list(old), list(side)
     renamed = {}
@@ -129,38 +130,38 @@ def _are_alike(old: "Any", new: "Any", name: str) -> bool:
 
 
 def have_repeated(lists: "list[Nodes]") -> bool:
-    """Return whether a list has an item twice. Then an item that is elsewhere may be another one,
-    and no move is followed.
+    """Whether a list has an item twice.
+
+    Then an item that is elsewhere may be another one, and no move is followed.
     """
     return any(len({_key_of(item) for item in items}) < len(items) for items in lists)
 
 
 def moved_apart(ours: ListSide, theirs: ListSide) -> bool:
-    """Return whether both sides moved one item, each to another place."""
+    """Whether both sides moved one item, each to another place."""
     both = ours.moved.keys() & theirs.moved.keys()
     return any(ours.neighbours(index) != theirs.neighbours(index) for index in both)
 
 
 def may_mix_up(ours: ListSide, theirs: ListSide) -> bool:
-    """Return whether identities would hide a contradiction: both sides rewrote one part, or both
-    added one item, each at another place, or one of them in the place of an item of base.
-    """
-    rewritten = [
-        [hunk for hunk in version.hunks if _is_rewritten(hunk, version)]
-        for version in (ours, theirs)
-    ]
-    if any(
-        mine.start < yours.end and yours.start < mine.end
-        for mine in rewritten[0]
-        for yours in rewritten[1]
-    ):
-        return True
+    """Whether merging by identities would hide a contradiction.
 
-    added = [_find_added(version) for version in (ours, theirs)]
-    return any(added[1].get(key, place) != place for key, place in added[0].items())
+    It would if both sides rewrote one part, or if both added one item: each at another place, or
+    one of them in the place of an item of base.
+    """
+    my_rewritten = [hunk for hunk in ours.hunks if _is_rewritten(hunk, ours)]
+    your_rewritten = [hunk for hunk in theirs.hunks if _is_rewritten(hunk, theirs)]
+    for mine in my_rewritten:
+        for yours in your_rewritten:
+            if mine.start < yours.end and yours.start < mine.end:
+                return True
+
+    your_added = _find_added(theirs)
+    return any(your_added.get(key, place) != place for key, place in _find_added(ours).items())
 
 
 def _is_rewritten(hunk: Hunk, version: ListSide) -> bool:
+    """Whether a hunk has another number of items than it replaces, moved ones not counted."""
     arrived = set(version.moved.values())
     replaced = sum(index not in version.moved for index in range(hunk.start, hunk.end))
     put_there = sum(index not in arrived for index in range(hunk.first, hunk.last))
@@ -168,7 +169,9 @@ def _is_rewritten(hunk: Hunk, version: ListSide) -> bool:
 
 
 def _find_added(version: ListSide) -> "dict[str, tuple[int, bool]]":
-    # by the key of a new item, where it is, and whether it counts as one of base's, edited
+    """Return, by the key of each new item, where it is in base, and whether it counts as an item
+    of base, edited.
+    """
     arrived = set(version.moved.values())
     found = {}
     for hunk in version.hunks:
@@ -182,7 +185,7 @@ def _find_added(version: ListSide) -> "dict[str, tuple[int, bool]]":
 def merge_by_position(
     merge_item: "MergeItem", base: "Nodes", ours: "Nodes", theirs: "Nodes"
 ) -> "list[Entry]":
-    """Return the entries of a list of fixed length, or of parts of lists as long as each other."""
+    """Return the entries of three lists that are as long as each other."""
     entries = []
     for number, (was, mine, yours) in enumerate(zip(base, ours, theirs, strict=True)):
         result = merge_item(number, was, mine, yours)
@@ -192,7 +195,10 @@ def merge_by_position(
 
 
 class SequenceMerge:
-    """where: the list's place. first: the index of the first item, as pointers count it."""
+    """Merges three lists, or the parts between their shared ends, by their hunks.
+
+    where: the pointer of the list. first: the index in it of the first item that is merged.
+    """
 
     def __init__(
         self,
@@ -213,19 +219,22 @@ class SequenceMerge:
         self.entries: list[Entry] = []
 
     def add_apart(self) -> bool:
-        """Return whether both sides added an equal object or list, each in another part.
+        """Whether both sides added an equal object or list, each in another part.
 
         That is one item, which a side moved after it came to both. A text or a number may well be
         two.
         """
-        parts_of: dict[str, int] = {}
+        ours, theirs = self.sides
+        my_parts: dict[str, int] = {}
         for number, (_, _, hunks) in enumerate(self.parts):
-            parts_of.update(dict.fromkeys(_keys_of_new(self.sides[0], hunks[0]), number))
-        return any(
-            parts_of.get(key, number) != number and key.startswith(_CONTAINERS)
-            for number, (_, _, hunks) in enumerate(self.parts)
-            for key in _keys_of_new(self.sides[1], hunks[1])
-        )
+            my_parts.update(dict.fromkeys(_keys_of_new(ours, hunks[0]), number))
+
+        for number, (_, _, hunks) in enumerate(self.parts):
+            for key in _keys_of_new(theirs, hunks[1]):
+                is_apart = my_parts.get(key, number) != number
+                if is_apart and key.startswith(_CONTAINERS):
+                    return True
+        return False
 
     def merge(self) -> "list[Entry]":
         """Return the entries of the merged list."""
@@ -251,14 +260,14 @@ class SequenceMerge:
         return self.entries
 
     def _keep(self, start: int, end: int, shifts: "list[int]") -> None:
-        # as ours writes them
+        """Take items that neither side changed, as ours writes them."""
         self._take(self.sides[0].items[start + shifts[0] : end + shifts[0]])
 
     def _take(self, items: "Nodes") -> None:
         self.entries += [Entry(None, item, item) for item in items]
 
     def _merge_part(self, base: "Nodes", ours: "Nodes", theirs: "Nodes") -> None:
-        # a part that both sides changed
+        """Merge a part that both sides changed."""
         if len(base) == len(ours) == len(theirs) and not _is_shifted(base, ours, theirs):
             for was, mine, yours in zip(base, ours, theirs, strict=True):
                 result = self.merge_item(self.first + len(self.entries), was, mine, yours)
@@ -286,8 +295,11 @@ class SequenceMerge:
         self._take(ours[len(ours) - tail :])
 
     def _merge_insertions(self, ours: "Nodes", theirs: "Nodes") -> None:
-        # Both runs as they are, in an order that does not depend on which side is ours. Where they
-        # share an item it may be one that both added, or two: that is not to be guessed.
+        """Take what both sides inserted at one place, in an order that is the same if ours and
+        theirs are exchanged.
+
+        An item in both runs may be one that both sides added, or two: that is not guessed.
+        """
         if _has_all(ours, theirs):
             self._take(ours)
         elif _has_all(theirs, ours):
@@ -300,23 +312,30 @@ class SequenceMerge:
             self._take(ours + theirs)
 
     def _conflict(self, base: "Nodes", ours: "Nodes", theirs: "Nodes") -> None:
-        # one conflict with a choice for each of the items: taking a side takes all of that side's
+        """Add one conflict, with a choice for each item: to take a side takes all of its items."""
         where = f"{self.where}/{self.first + len(self.entries)}"
         length = max(len(base), len(ours), len(theirs))
         group = where + PART if length > 1 else ""
         for number in range(length):
-            mine, was, yours = [
-                items[number] if number < len(items) else None for items in (ours, base, theirs)
-            ]
-            self.entries.append(
-                Entry(None, Choice(where, mine, was, yours, group), mine or yours or was)
-            )
+            mine, was, yours = [_item_at(items, number) for items in (ours, base, theirs)]
+            choice = Choice(where, mine, was, yours, group)
+            self.entries.append(Entry(None, choice, mine or yours or was))
+
+
+def _item_at(items: "Nodes", index: int) -> "Node | None":
+    if index < len(items):
+        return items[index]
+    return None
 
 
 def _find_parts(ours: ListSide, theirs: ListSide) -> "list[tuple[int, int, list[list[Hunk]]]]":
-    # (start, end, hunks of each side): those that belong together
+    """Return the parts of base that a side changed: (start, end, hunks of ours and of theirs).
+
+    Hunks are in one part if they overlap, or if they touch and put an equal item there.
+    """
     sides = (ours, theirs)
-    ordered = [(hunk.start, hunk.end, side, hunk) for side in (0, 1) for hunk in sides[side].hunks]
+    ordered = [(hunk.start, hunk.end, 0, hunk) for hunk in ours.hunks]
+    ordered += [(hunk.start, hunk.end, 1, hunk) for hunk in theirs.hunks]
     ordered.sort(key=lambda row: row[:3])
     found: list[tuple[int, int, list[list[Hunk]]]] = []
     for start, end, side, hunk in ordered:
@@ -337,18 +356,20 @@ def _find_parts(ours: ListSide, theirs: ListSide) -> "list[tuple[int, int, list[
 
 
 def _share_item(hunk: Hunk, side: ListSide, others: "list[Hunk]", other: ListSide) -> bool:
-    # whether two changes that touch put an equal item there: it may be one that both added
+    """Whether two changes put an equal item there: it may be one that both sides added."""
     items = set(_keys_of_new(other, others))
     return any(key in items for key in _keys_of_new(side, [hunk]))
 
 
 def _keys_of_new(version: ListSide, hunks: "list[Hunk]") -> "list[str]":
+    """Return the keys of what a side put there."""
     return [key for hunk in hunks for key in version.keys[hunk.first : hunk.last]]
 
 
 def _is_shifted(base: "Nodes", ours: "Nodes", theirs: "Nodes") -> bool:
-    """Return whether both sides put an equal object or list there, each at another place: the
-    places are no pairs.
+    """Whether both sides put an equal object or list there, each at another place.
+
+    Then items at the same place do not belong together.
     """
     old = {_key_of(item) for item in base}
     places = {_key_of(item): place for place, item in enumerate(ours)}
@@ -364,7 +385,7 @@ def _key_of(item: "Node") -> str:
 
 
 def _has_all(items: "Nodes", others: "Nodes") -> bool:
-    # whether the others are among the items, in the same order
+    """Whether the others are among the items, in the same order."""
     remaining = iter(items)
     return all(any(item.value == other.value for item in remaining) for other in others)
 
@@ -378,8 +399,10 @@ def _rank_items(items: "Nodes") -> "list[Any]":
 
 
 def is_tuple(strategy: str, lists: "list[Nodes]") -> bool:
-    """Return whether three lists merge by position: they are as long as each other, and the schema
-    says so, or where it says nothing they are numbers, such as coordinates, a colour or a version.
+    """Whether three lists merge by position.
+
+    They do if they are as long as each other, and if the schema says so. If it says nothing, lists
+    of numbers do: coordinates, a colour or a version.
     """
     if not len(lists[0]) == len(lists[1]) == len(lists[2]):
         return False

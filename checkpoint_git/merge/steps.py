@@ -1,5 +1,10 @@
-"""Steps that are done one after the other: two lawful versions of a record must not merge to an
-unlawful one.
+"""Keep the law of steps that are done one after the other.
+
+The law, as a schema's requirement names its places: the list of what is done has the first of the
+known steps, in order and none left out, with instants that do not go back, from the record's
+beginning to its end; the current step is the next one, or the last that is done if the status says
+so. Two lawful versions of a record must not merge to an unlawful one: whatever a user's decision
+could make unlawful becomes one conflict.
 """
 
 from checkpoint_git.core.clock import read_instant
@@ -19,10 +24,6 @@ _GROUP = "#steps"
 _PLACES = ("steps", "current", "status", "begin", "end")
 
 
-# The law, as a schema's requirement names its places: the list of what is done holds the first of
-# the known steps, in order and none left out, with instants that do not go back, from the record's
-# beginning to its end; the current step is the next one, or the last that is done while its status
-# says so. Whatever a user's decision could make unlawful becomes one conflict.
 def enforce_steps(
     requirement: "Schema", entries: "dict[Any, Entry]", context: "MergeContext"
 ) -> None:
@@ -59,8 +60,9 @@ def _read_values(side: "dict[str, Node]", names: "list[str]") -> "list[Any]":
 
 
 def _list_picks(entries: "dict[Any, Entry]", names: "list[str]") -> "Iterator[list[Any]]":
-    """Yield the values of the places for each way in which a user may decide: the rows from one
-    side, and the rest from one side.
+    """Yield the values of the places for each way in which a user may decide.
+
+    The rows come from one side, and the rest comes from one side.
     """
     rows, *rest = [entries[name].result if name in entries else None for name in names]
     for side_of_rows in (OURS, THEIRS):
@@ -74,17 +76,19 @@ def _list_picks(entries: "dict[Any, Entry]", names: "list[str]") -> "Iterator[li
 def is_lawful(
     requirement: "Schema", rows: "Any", current: "Any", status: "Any", begin: "Any", end: "Any"
 ) -> bool:
-    """Return whether a record with these values keeps the law of its steps."""
+    """Whether a record with these values keeps the law of its steps."""
     order = requirement["order"]
-    if type(rows) is not list or not all(type(row) is dict for row in rows) or current not in order:
+    if current not in order:
+        return False
+    if type(rows) is not list or not all(type(row) is dict for row in rows):
         return False
 
     key = requirement["key"][1:]
     if [row.get(key) for row in rows] != list(order[: len(rows)]):
         return False
 
-    at = requirement["at"][1:]
-    texts = [begin, *(row.get(at) for row in rows), end]
+    time = requirement["at"][1:]
+    texts = [begin, *(row.get(time) for row in rows), end]
     instants = [instant for text in texts if (instant := read_instant(text)) is not None]
     if instants != sorted(instants):
         return False

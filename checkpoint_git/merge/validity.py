@@ -1,6 +1,4 @@
-"""A result that the user's schema refuses, of two sides that it accepts: what is wrong becomes a
-conflict.
-"""
+"""Make conflicts of what the user's schema refuses in the merge of two sides that it accepts."""
 
 from checkpoint_git.core.jsontext import join_pointer, split_pointer
 from checkpoint_git.merge.result import OURS, THEIRS, Built, Choice, is_same, members_of, value_of
@@ -20,8 +18,7 @@ _MOST_PLACES = 8
 
 
 def enforce_schema(judge: "Judge", result: "Result", context: "MergeContext") -> "Result":
-    """Return the result with a conflict at each place that makes it invalid, whichever side is
-    taken for the others.
+    """Return the result with a conflict at each place that makes it invalid.
 
     judge: lists the places at which a document, numbers as tokens, breaks the schema. A side that
     is invalid itself is to blame, and not the merge: then nothing is changed.
@@ -40,23 +37,24 @@ def enforce_schema(judge: "Judge", result: "Result", context: "MergeContext") ->
 
 
 def _find_wrong(judge: "Judge", result: "Result") -> "list[tuple[str, int]]":
-    """Return the places at which the result is invalid with ours taken for its conflicts, or with
-    theirs.
+    """Return the places at which the result is invalid with ours taken for its conflicts, each
+    with OURS; if there are none, those with theirs taken.
     """
     found = [(where, OURS) for where in judge(value_of(result, OURS))]
     return found or [(where, THEIRS) for where in judge(value_of(result, THEIRS))]
 
 
 def _ask_at(judge: "Judge", result: "Result", wrong: "tuple[str, int]") -> bool:
-    """Make the smallest conflict around a place after which neither side leaves it invalid; return
-    whether there is.
+    """Make the smallest conflict around a place after which no side is invalid there.
+
+    Returns whether there is one.
     """
     where, side = wrong
     for entry, choice in reversed(_list_candidates(result, where, side)):
         before = entry.result
         entry.result = choice
-        is_left = any(_is_within(place, choice.where) for place, _ in _find_wrong(judge, result))
-        if not is_left:
+        wrong_places = [place for place, _ in _find_wrong(judge, result)]
+        if not any(_is_within(place, choice.where) for place in wrong_places):
             return True
         entry.result = before
 
@@ -64,15 +62,16 @@ def _ask_at(judge: "Judge", result: "Result", wrong: "tuple[str, int]") -> bool:
 
 
 def _is_within(place: str, where: str) -> bool:
-    # what is wrong with a container may be put right by a conflict inside it: then it must be gone,
-    # too
+    """Whether one place is in the other.
+
+    What is wrong with a container may be put right by a conflict inside it: then it must be gone,
+    too.
+    """
     return f"{place}/".startswith(f"{where}/") or f"{where}/".startswith(f"{place}/")
 
 
 def _list_candidates(result: "Result", where: str, side: int) -> "list[tuple[Entry, Choice]]":
-    """Return the entries on the way to a place, from the root, each with the conflict that may be
-    there.
-    """
+    """Return the entries on the way to a place, from the root, each with a possible conflict."""
     found: list[tuple[Entry, Choice]] = []
     pointer = ""
     part: Any = result
@@ -100,13 +99,13 @@ def _find_entry(part: "Any", key: str, side: int) -> "Entry | None":
         for entry in part.entries
         if type(entry.result) is not Choice or entry.result.sides[side]
     ]
-    return present[int(key)] if key.isdecimal() and int(key) < len(present) else None
+    if key.isdecimal() and int(key) < len(present):
+        return present[int(key)]
+    return None
 
 
 def _find_versions(part: Built, entry: "Entry") -> "tuple[Any, Any, Any] | None":
-    """Return what ours, base and theirs have for an entry; None if that is unknown, or no
-    question.
-    """
+    """Return what ours, base and theirs have for an entry; None if that is not known, or equal."""
     versions: tuple[Any, Any, Any]
     if type(entry.result) is Built:
         versions = (entry.result.anchor, entry.result.base, entry.result.like)
@@ -118,4 +117,6 @@ def _find_versions(part: Built, entry: "Entry") -> "tuple[Any, Any, Any] | None"
     else:
         return None
 
-    return None if is_same(versions[0], versions[2]) else versions
+    if is_same(versions[0], versions[2]):
+        return None
+    return versions
