@@ -223,18 +223,25 @@ def _is_laid_out_anew(base: "Node | None", side: Node) -> bool:
             continue
         before, after = old.members, new.members
         if type(before) is dict and type(after) is dict:
-            left, right = _read_gaps(old, before), _read_gaps(new, after)
-            if any(left[pair] != right[pair] for pair in left if pair in right):
-                return True
+            gaps = _read_gaps(old, before)
+            for pair, gap in _read_gaps(new, after).items():
+                if gaps.get(pair, gap) != gap:
+                    return True
             stack += [(before[key], after[key]) for key in before if key in after]
         elif type(before) is list and type(after) is list:
-            head, tail = shared_ends([[item.value for item in items] for items in (before, after)])
-            if len(before) == len(after):
-                head, tail = len(before), 0
-            stack += zip(before[:head], after[:head], strict=True)
-            stack += zip(before[len(before) - tail :], after[len(after) - tail :], strict=True)
+            stack += _pair_items(before, after)
 
     return False
+
+
+def _pair_items(before: "list[Node]", after: "list[Node]") -> "list[tuple[Node, Node]]":
+    """Return the items at the shared ends of two lists; all items if the lists are as long."""
+    if len(before) == len(after):
+        return list(zip(before, after, strict=True))
+    head, tail = shared_ends([[item.value for item in items] for items in (before, after)])
+    pairs = list(zip(before[:head], after[:head], strict=True))
+    pairs += zip(before[len(before) - tail :], after[len(after) - tail :], strict=True)
+    return pairs
 
 
 def _read_gaps(node: Node, members: "dict[str, Node]") -> "dict[tuple[str, str], str]":
