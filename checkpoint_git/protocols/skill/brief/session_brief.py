@@ -39,7 +39,7 @@ LOST = (
     "renamed",
     "deleted",
 )
-_FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
+_FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.commit})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 

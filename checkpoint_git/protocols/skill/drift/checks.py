@@ -1,6 +1,4 @@
-"""What the doctor checks in skill checkpoints: are they valid, and do they still agree with time,
-files and history?
-"""
+"""The doctor's checks of skill checkpoints: valid, and in agreement with time, files and history."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +24,11 @@ from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.drift import merged_work
-from checkpoint_git.protocols.skill.drift.document_summary import DocumentSummary, Passage
+from checkpoint_git.protocols.skill.drift.document_summary import (
+    DocumentSummary,
+    Passage,
+    Recorded,
+)
 from checkpoint_git.protocols.skill.drift.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.skill.drift.generated_files import (
     find_move,
@@ -118,35 +120,39 @@ def _fix(summary: DocumentSummary, code: str) -> Argv:
     return ("checkpoint", "doctor", summary.skill, f"--fix={code}")
 
 
-def _remove_file(summary: DocumentSummary, at: int) -> Argv:
-    """Return the command that removes it by its text, so that another one may go before it."""
-    item = summary.listed[at] if at < len(summary.listed) else ""
+def _remove_file(summary: DocumentSummary, index: int) -> Argv:
+    """Return the command that removes an entry, by its text if possible: indexes may change."""
+    item = ""
+    if index < len(summary.listed):
+        item = summary.listed[index]
     if not item or not item.isprintable() or len(item) > _LONGEST_ITEM:
-        return _update(summary, f"--{_FILES}.{at}-=")
+        return _update(summary, f"--{_FILES}.{index}-=")
     return _update(summary, f"--{_FILES}-={item}")
 
 
 def _write_longer(facts: SkillFacts, summary: DocumentSummary, file: NamedFile) -> Argv:
-    """Return the command that writes the whole path of a file into its entry; () if it takes a
-    person.
+    """Return the command that writes the whole path of a file into its entry, () for none.
 
     The entry keeps its notes.
     """
     entries = read_primer(facts.read_value(summary.path), "generated_files")
-    entry = entries[file.at] if file.at < len(entries) else None
-    is_only = sum(other.at == file.at for other in facts.files[summary.path]) == 1
-    if not is_only or not isinstance(entry, str):
+    if file.entry >= len(entries) or not isinstance(entries[file.entry], str):
         return ()
-    longer = follow_moves(entry, [(file.path, file.detail)], summary.listed)
-    return (
-        _update(summary, f"--{_FILES}.{file.at}={longer}")
-        if longer and longer.isprintable()
-        else ()
-    )
+    if not _is_only_file(facts, summary, file.entry):
+        return ()
+    longer = follow_moves(entries[file.entry], [(file.path, file.detail)], summary.listed)
+    if not longer or not longer.isprintable():
+        return ()
+    return _update(summary, f"--{_FILES}.{file.entry}={longer}")
+
+
+def _is_only_file(facts: SkillFacts, summary: DocumentSummary, index: int) -> bool:
+    """Whether an entry of generated_files names one file."""
+    return sum(file.entry == index for file in facts.files[summary.path]) == 1
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
-    # the check of the schema reports the same, and better
+    """Whether the check of the schema reports the same with more detail."""
     return "schema" in facts.context.codes and summary.has_finding(code)
 
 
@@ -169,27 +175,30 @@ def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
         value = facts.read_value(summary.path)
         answers = find_answers(summary.skill, value)
         if not answers:
-            hint = advise(
-                "nothing blocks it any more; continue it", *_update(summary, "--status=in_progress")
-            )
+            argv = _update(summary, "--status=in_progress")
+            hint = advise("nothing blocks it any more; continue it", *argv)
         else:
-            blocker, command = answers[0]
+            blocker, argv = answers[0]
             what = "ask for the decision again; once it is made"
             if not waits_on_user(blocker):
                 what = "ask about the blocker again; once it is resolved"
-            hint = advise(what, *command)
+            hint = advise(what, *argv)
         yield finding._replace(hint=hint)
 
 
 def _find_stale(
-    facts: SkillFacts, status: str, which: str
+    facts: SkillFacts, status: str, noun: str
 ) -> Iterator[tuple[Finding, DocumentSummary]]:
-    limit, code = facts.limits[status], f"drift/stale-{status.replace('_', '-')}"
+    """Yield findings without a hint for checkpoints with a status for longer than its limit.
+
+    noun: of these checkpoints, in the plural.
+    """
+    limit = facts.limits[status]
+    code = f"drift/stale-{status.replace('_', '-')}"
+    cause = f"{noun} were not updated for more than {limit} days"
     for summary, days in facts.find_aged(status):
-        message = (
-            f"{summary.skill} is {status}, and was not updated for {days} days (limit: {limit})"
-        )
-        cause = f"{which} were not updated for more than {limit} days"
+        state = f"{summary.skill} is {status}"
+        message = f"{state}, and was not updated for {days} days (limit: {limit})"
         yield Finding(code, "warning", message, summary.path, "/updated_at", cause=cause), summary
 
 
@@ -209,11 +218,10 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
 # files
 
 
-# fate -> level, what the message says of the file, what to do; the command after it removes the
-# entry
+# fate -> level, the predicate of the message, the advice before the command
 _FATES: dict[str, tuple[Level, str, str]] = {
-    "renamed": ("warning", "is now called {detail}, since {told}", "write the new name"),
-    "deleted": ("warning", "was deleted in {told}", "remove the entry"),
+    "renamed": ("warning", "is now called {detail}, since {commit}", "write the new name"),
+    "deleted": ("warning", "was deleted in {commit}", "remove the entry"),
     "uncommitted": (
         "warning",
         "is in HEAD, but not in the work tree",
@@ -241,8 +249,9 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 
 
 class _Missing(NamedTuple):
-    """Files of one entry that have the same fate. entry: its index. what: of a rename "old -> new",
-    else the files' detail.
+    """Files of one entry with the same fate.
+
+    entry: its index. what: of a rename "old -> new", else the files' detail.
     """
 
     entry: int
@@ -280,18 +289,18 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
 
 
 def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
-    """Return the files that are not there, by entry and fate: an entry with braces can name
-    many.
-    """
+    """Return the missing files by entry and fate: an entry with braces can name many files."""
     groups: dict[tuple[int, str, str], list[NamedFile]] = {}
     for file in files:
         if file.state == "there":
             continue
-        fate = "outside" if file.state == "outside" else file.fate
+        fate = file.fate
+        if file.state == "outside":
+            fate = "outside"
         what = file.detail
         if fate == "renamed":
             what = " -> ".join(name or "./" for name in find_move(file.path, file.detail))
-        groups.setdefault((file.at, fate, what), []).append(file)
+        groups.setdefault((file.entry, fate, what), []).append(file)
 
     return [_Missing(*key, group) for key, group in groups.items()]
 
@@ -299,31 +308,30 @@ def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
 def _choose_remedy(
     missing: _Missing, summary: DocumentSummary, facts: SkillFacts
 ) -> Sequence[Argument]:
-    """Return the command for files whose new name needs nobody to write it."""
+    """Return the command for missing files, unless the user has to write a new name."""
     if missing.fate == "cut":
         return _UNSHALLOW
     if missing.fate == "uncommitted":  # staged as deleted, maybe
         return ("git", "restore", "--staged", "--worktree", "--", *_words(missing.files))
-    if missing.fate == "longer":
-        return _write_longer(facts, summary, missing.files[0]) or _remove_file(
-            summary, missing.entry
-        )
-
     if missing.fate == "renamed":
         return _fix(summary, "drift/file-missing")
+
+    if missing.fate == "longer":
+        argv = _write_longer(facts, summary, missing.files[0])
+        if argv:
+            return argv
     return _remove_file(summary, missing.entry)
 
 
 def _advise_renaming(missing: _Missing, summary: DocumentSummary, facts: SkillFacts) -> AnyHint:
-    """Return what to do about a renamed file where no fix can write its new name."""
+    """Return what to do about a renamed file if no fix can write its new name."""
     listed = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
     if all(file.detail in listed for file in missing.files):
-        return advise(
-            "that is listed too; remove this entry", *_remove_file(summary, missing.entry)
-        )
+        argv = _remove_file(summary, missing.entry)
+        return advise("that is listed too; remove this entry", *argv)
 
     new_name = missing.files[0].detail
-    is_only = sum(file.at == missing.entry for file in facts.files[summary.path]) == 1
+    is_only = _is_only_file(facts, summary, missing.entry)
     edit: Argument = blank(f"--{_FILES}.{missing.entry}=", "its new name")
     if is_only and new_name.isprintable() and find_readings(new_name)[:1] == [[new_name]]:
         edit = f"--{_FILES}.{missing.entry}={new_name}"
@@ -331,23 +339,24 @@ def _advise_renaming(missing: _Missing, summary: DocumentSummary, facts: SkillFa
 
 
 def _describe_missing(missing: _Missing) -> str:
-    """Return the sentence that says which files are missing, and what happened to them."""
+    """Return a sentence with the missing files and what happened to them."""
     first = missing.files[0]
     subject = join_some([shorten(file.path, 120) for file in missing.files])
-    becomes = _FATES[missing.fate][1].format(detail=shorten(first.detail, 120), told=first.told)
+    template = _FATES[missing.fate][1]
+    predicate = template.format(detail=shorten(first.detail, 120), commit=first.commit)
     if len(missing.files) == 1:
-        return f"{subject} {becomes}"
+        return f"{subject} {predicate}"
     if missing.fate == "renamed":
-        becomes = f"moved since {first.told}: {shorten(missing.what, 240)}"
-    return f"each of {subject} {becomes}"
+        predicate = f"moved since {first.commit}: {shorten(missing.what, 240)}"
+    return f"each of {subject} {predicate}"
 
 
 def _name_cause(missing: _Missing) -> str:
-    """Return what findings of many entries have in common, "" if each is by itself."""
+    """Return the cause that findings of many entries share, "" for none."""
     causes = {
         "unknown": "listed files do not exist, and no commit since the checkpoint began had them",
         "renamed": f"files moved: {missing.what}",
-        "deleted": f"listed files were deleted in {missing.files[0].told}",
+        "deleted": f"listed files were deleted in {missing.files[0].commit}",
         "cut": _SHALLOW,
     }
     return causes.get(missing.fate, "")
@@ -361,23 +370,23 @@ def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
     for summary in facts.summaries:
         files = facts.untracked.get(summary.path, ())
         if files:
-            named = join_some([shorten(file.path, 80) for file in files])
+            names = join_some([shorten(file.path, 80) for file in files])
             verb = "is" if len(files) == 1 else "are"
-            message = (
-                f"{named} {verb} here but not in git, so another clone has the checkpoint without"
-            )
+            trouble = "here but not in git, so another clone has the checkpoint without"
+            message = f"{names} {verb} {trouble}"
             what = "remove the entry, or add what belongs to the work"
             hint = advise(what, "git", "add", "--", *_words(files))
-            yield Finding(
-                "drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint
-            )
+            code = "drift/file-uncommitted"
+            yield Finding(code, "note", message, summary.path, _where(files), hint=hint)
 
 
 @check("drift/file-changed", "note", remedy="read the file again")
 def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that changed since the checkpoint was written."""
     for summary in facts.summaries:
-        changed = [] if summary.status == "complete" else find_changed_files(summary, facts)
+        if summary.status == "complete":
+            continue
+        changed = find_changed_files(summary, facts)
         if changed and summary.updated_at is not None:
             since = f"since the checkpoint was written ({write_instant(summary.updated_at)})"
             message = f"{_describe_changes(changed)} {since}"
@@ -392,34 +401,36 @@ def _words(files: Sequence[NamedFile]) -> list[str]:
 
 
 def _where(files: Sequence[NamedFile]) -> str:
-    return f"/context_primer/generated_files{f'/{files[0].at}' if len(files) == 1 else ''}"
+    """Return the pointer to the entry of a file, or to the list for several files."""
+    if len(files) == 1:
+        return f"/context_primer/generated_files/{files[0].entry}"
+    return "/context_primer/generated_files"
 
 
 def find_changed_files(
     summary: DocumentSummary, facts: SkillFacts
 ) -> list[tuple[NamedFile, CommitPaths]]:
-    """The listed files that HEAD's line changed since the checkpoint was written, with the newest
-    change.
+    """Return the listed files that HEAD's line changed since the checkpoint was written, each with
+    the newest change.
     """
-    start, touched = facts.touched.get(summary.path, ("", {}))
-    unchanged = facts.unchanged if touched else frozenset[tuple[str, str]]()
-    changed = {
-        file.path: (file, step)
-        for name, (file, step) in touched.items()
-        if (start, name) not in unchanged
-    }
-    return sorted(changed.values(), key=lambda one: one[0].at)
+    if summary.path not in facts.touched:
+        return []
+    start, touched = facts.touched[summary.path]
+    changed = {}
+    for name, (file, step) in touched.items():
+        if (start, name) not in facts.unchanged:
+            changed[file.path] = (file, step)
+    return sorted(changed.values(), key=lambda change: change[0].entry)
 
 
 def _describe_changes(changed: Sequence[tuple[NamedFile, CommitPaths]]) -> str:
-    named = [
-        f'{shorten(file.path, 80)} ({step.id[:9]} "{shorten(step.subject, 50)}")'
-        for file, step in changed
-    ]
-    start = (
-        "a generated file changed" if len(named) == 1 else f"{len(named)} generated files changed"
-    )
-    return f"{start}: {join_some(named, 3)}"
+    """Return the changed files with their newest commits, in words."""
+    parts = []
+    for file, step in changed:
+        commit = f'{step.id[:9]} "{shorten(step.subject, 50)}"'
+        parts.append(f"{shorten(file.path, 80)} ({commit})")
+    subject = "a generated file" if len(parts) == 1 else f"{len(parts)} generated files"
+    return f"{subject} changed: {join_some(parts, 3)}"
 
 
 # merged work
@@ -436,8 +447,10 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
 
     As a note, one for each checkpoint: next actions that name merged or closed work.
     """
+    if not any(facts.work.values()):
+        return
     notes = list[tuple[Finding, int]]()
-    for summary in facts.summaries if any(facts.work.values()) else ():
+    for summary in facts.summaries:
         known = facts.work.get(summary.path, {})
         named = list["tuple[Passage, list[Fact]]"]()
         for passage in summary.actions:
@@ -455,25 +468,21 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
 
     count = sum(count for _, count in notes)
     message = f"{count} next actions in {len(notes)} checkpoints name merged work"
-    yield Finding(
-        "drift/action-shipped",
-        "note",
-        message,
-        REPOSITORY,
-        hint=command("checkpoint", "status", "--merged"),
-    )
+    show = command("checkpoint", "status", "--merged")
+    yield Finding("drift/action-shipped", "note", message, REPOSITORY, hint=show)
 
 
 def _report_finished(
     summary: DocumentSummary, passage: Passage, finished: "Sequence[Fact]", facts: SkillFacts
 ) -> Finding:
-    told = "; ".join(merged_work.describe_facts(finished, facts.context.now))
+    """Return the finding for a next action that merges finished."""
+    evidence = "; ".join(merged_work.describe_facts(finished, facts.context.now))
     hint = advise("mark it done", *_fix(summary, "drift/action-shipped"))
     if summary.actions_count == 1 and summary.status == "in_progress":
         what = "mark it done; record what is next"
         hint = advise(what, "checkpoint", "done", summary.skill, "--next", _NEXT)
 
-    message = f"next action {passage.position + 1} is finished: {told}"
+    message = f"next action {passage.position + 1} is finished: {evidence}"
     cause = "next actions are finished by merges"
     return Finding(
         "drift/action-shipped",
@@ -489,6 +498,7 @@ def _report_finished(
 def _note_merged(
     summary: DocumentSummary, named: "Sequence[tuple[Passage, Sequence[Fact]]]"
 ) -> Finding:
+    """Return the note for the next actions of a checkpoint that name merged or closed work."""
     parts = list[str]()
     for passage, finished in named:
         works = [f"{fact.reference}{_STATES.get(fact.state, '')}" for fact in finished]
@@ -499,17 +509,18 @@ def _note_merged(
     verb = "names" if len(named) == 1 else "name"
     message = f"{plural(len(named), 'next action')} {verb} {work}: {join_some(parts, _FEW_ACTIONS)}"
 
-    # The last one goes first: each takes its place in the list away.
+    # the last one goes first: each removes an action, and so changes the numbers of later ones
     commands = list[Argv]()
     for passage, _ in named[:_FEW_ACTIONS]:
         commands.insert(0, ("checkpoint", "done", summary.skill, str(passage.position + 1)))
     if len(named) == summary.actions_count and summary.status == "in_progress":
         commands[-1] = (*commands[-1], "--next", _NEXT)
-    where = named[0][0].where if len(named) == 1 else "/next_actions"
+    where = "/next_actions"
+    if len(named) == 1:
+        where = named[0][0].where
     first, *others = commands
-    hint = join_hints(
-        advise("if nothing is left to do", *first), *(command(*argv) for argv in others)
-    )
+    hints = [command(*argv) for argv in others]
+    hint = join_hints(advise("if nothing is left to do", *first), *hints)
     return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
 
 
@@ -526,7 +537,9 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
     """An open blocker whose proposed resolution names merged or closed work, or an entry of
     depends_on that does.
     """
-    for summary in facts.summaries if any(facts.work.values()) else ():
+    if not any(facts.work.values()):
+        return
+    for summary in facts.summaries:
         known = facts.work.get(summary.path, {})
         for passage in summary.resolutions:
             finished = merged_work.find_finished(passage.references, known)
@@ -537,15 +550,15 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
 def _note_resolution(
     summary: DocumentSummary, passage: Passage, finished: "Sequence[Fact]", facts: SkillFacts
 ) -> Finding:
-    told = "; ".join(merged_work.describe_facts(finished, facts.context.now))
+    """Return the note for a blocker or an entry of depends_on that names finished work."""
+    evidence = "; ".join(merged_work.describe_facts(finished, facts.context.now))
     place = passage.where[1:].replace("/", ".")
     if place.startswith("depends_on"):
-        message = f"what the work depends on names finished work: {told}"
-        hint = advise(
-            "if the work can continue, remove this entry", *_update(summary, f"--{place}-=")
-        )
+        message = f"what the work depends on names finished work: {evidence}"
+        argv = _update(summary, f"--{place}-=")
+        hint = advise("if the work can continue, remove this entry", *argv)
     else:
-        message = f"the blocker's proposed resolution names finished work: {told}"
+        message = f"the blocker's proposed resolution names finished work: {evidence}"
         value = facts.read_value(summary.path)
         blocker = read_list(value, "blockers")[passage.position : passage.position + 1]
         commands = [argv for found, argv in find_answers(summary.skill, value) if found in blocker]
@@ -559,9 +572,8 @@ def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
     """The clone is shallow, so merges may be missing."""
     if facts.has_references and facts.is_shallow:
         message = "this clone is shallow: merges before its first commit cannot be seen"
-        yield Finding(
-            "drift/history-partial", "note", message, hint=command(*_UNSHALLOW), cause=_SHALLOW
-        )
+        hint = command(*_UNSHALLOW)
+        yield Finding("drift/history-partial", "note", message, hint=hint, cause=_SHALLOW)
 
 
 @check("drift/commit-unknown", "warning", remedy="correct the commit")
@@ -570,36 +582,34 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
     for summary in facts.summaries:
         for recorded in summary.recorded:
             kind = facts.foreign_commits.get(recorded.id)
-            if kind is None:
-                continue
-            level: Level = "warning"
-            right = fill_blank(
-                advise_edit("write the intended commit", recorded.where, FILL), OWN, summary.skill
-            )
-            if kind == "elsewhere":
-                trouble, where = "not part of HEAD's history", "HEAD's history"
-                hint = join_hints("was it rebased, or is this another branch", right)
-            elif facts.is_shallow:
-                level, trouble, where = "note", "not in this shallow clone", "this shallow clone"
-                hint = command(*_UNSHALLOW)
-            else:
-                trouble, where = "this repository has no such commit", "this repository"
-                hint = join_hints("was it rebased away, or mistyped", right)
-            message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
-            cause = (
-                _SHALLOW
-                if where == "this shallow clone"
-                else f"recorded commits are not in {where}"
-            )
-            yield Finding(
-                "drift/commit-unknown",
-                level,
-                message,
-                summary.path,
-                recorded.where,
-                hint=hint,
-                cause=cause,
-            )
+            if kind is not None:
+                yield _report_commit(summary, recorded, kind, is_shallow=facts.is_shallow)
+
+
+def _report_commit(
+    summary: DocumentSummary, recorded: Recorded, kind: str, *, is_shallow: bool
+) -> Finding:
+    """Return the finding for a recorded commit. kind: as in SkillFacts.foreign_commits."""
+    level: Level = "warning"
+    edit = advise_edit("write the intended commit", recorded.where, FILL)
+    edit = fill_blank(edit, OWN, summary.skill)
+    if kind == "elsewhere":
+        trouble = "not part of HEAD's history"
+        cause = "recorded commits are not in HEAD's history"
+        hint = join_hints("was it rebased, or is this another branch", edit)
+    elif is_shallow:
+        level = "note"
+        trouble = "not in this shallow clone"
+        cause = _SHALLOW
+        hint = command(*_UNSHALLOW)
+    else:
+        trouble = "this repository has no such commit"
+        cause = "recorded commits are not in this repository"
+        hint = join_hints("was it rebased away, or mistyped", edit)
+
+    message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
+    code = "drift/commit-unknown"
+    return Finding(code, level, message, summary.path, recorded.where, hint=hint, cause=cause)
 
 
 # housekeeping
@@ -613,9 +623,8 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
             message = f"{plural(summary.unreviewed, 'head')} set aside by a merge, not reviewed yet"
             what = "compare them with the current ones, then move them to history"
             hint = advise(what, "checkpoint", "rotate", summary.skill)
-            yield Finding(
-                "content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint
-            )
+            code = "content/unreviewed"
+            yield Finding(code, "warning", message, summary.path, "/superseded", hint=hint)
 
 
 @check("content/rotation-due", "warning", remedy="`checkpoint rotate NAME`", fix="safe")
@@ -644,10 +653,10 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
     """
     if context.skill:
         return
-    message = "it looks like a checkpoint but is not read: its name must end in .checkpoint.json (lower case)"
-    for path in (
-        relative_path(path, context.place.top) for path in store.list_misnamed(context.place)
-    ):
+    rule = "its name must end in .checkpoint.json (lower case)"
+    message = f"it looks like a checkpoint but is not read: {rule}"
+    for full in store.list_misnamed(context.place):
+        path = relative_path(full, context.place.top)
         hint = advise("rename it, or move it elsewhere", "mv", "-n", path, layout.right_name(path))
         yield Finding("content/not-read", "note", message, path, hint=hint)
 
@@ -658,14 +667,18 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
 @check("merge/unresolved", "error", remedy="`checkpoint resolve`")
 def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
     """Conflict markers, unmerged files, or an unfinished git operation."""
-    unmerged = dict.fromkeys(
-        facts.unmerged, "a merge left this file unresolved: the index has both sides"
-    )
-    marked = [one for one in facts.summaries if one.has_finding("json/conflict-markers")]
-    told = {one.path for one in marked if _is_covered(facts, one, "json/conflict-markers")}
-    resolved = "conflict markers were left in the file, but git considers it resolved"
-    for path, message in {**{one.path: resolved for one in marked}, **unmerged}.items():
-        if path not in told:
+    code = "json/conflict-markers"
+    marked = [summary for summary in facts.summaries if summary.has_finding(code)]
+    covered = {summary.path for summary in marked if _is_covered(facts, summary, code)}
+    messages = dict[str, str]()
+    for summary in marked:
+        resolved = "conflict markers were left in the file, but git considers it resolved"
+        messages[summary.path] = resolved
+    for path in facts.unmerged:
+        messages[path] = "a merge left this file unresolved: the index has both sides"
+
+    for path, message in messages.items():
+        if path not in covered:
             hint = command("checkpoint", "resolve", plain_path(path))
             yield Finding("merge/unresolved", "error", message, path, hint=hint)
 

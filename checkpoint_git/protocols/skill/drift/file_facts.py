@@ -1,9 +1,10 @@
-"""What happened to a checkpoint's folder and its files since it was written. No link leads out of
-the repository.
+"""Find what happened to a checkpoint's folder and files since it was written.
+
+No link is followed out of the repository.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -25,29 +26,15 @@ _STATUS = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames
 
 
 def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
-    """What is no longer as the checkpoint says: its folder, its files, what was committed since.
-    now: since 1970.
+    """Return findings about a checkpoint's folder, its files, and the commits since it was written.
+
+    now: seconds since 1970.
     """
-    own = clean_env(env)
+    git_env = clean_env(env)
     facts = make_facts(place, [document], now, env)
-    # another folder is a colleague's machine, mostly
+    # another folder is on a colleague's machine, mostly
     findings = [finding._replace(level="note") for finding in find_lost_projects(facts)]
-    named = text_field(document.value or {}, "project_dir")
-    is_folder = named.strip() and named != layout.HERE and named not in facts.absent_dirs
-    if is_folder and os.path.realpath(named) not in map(os.path.realpath, (place.root, place.top)):
-        message = f"project_dir is {shorten(named, 100)}, and this checkpoint is in {place.root}"
-        what = "two checkouts? continue in the right one; if it is this one"
-        here = advise(what, "checkpoint", "update", document.skill, f"--project_dir={layout.HERE}")
-        findings.append(
-            Finding(
-                "resume/other-checkout",
-                "warning",
-                message,
-                document.path,
-                "/project_dir",
-                hint=here,
-            )
-        )
+    findings += _find_other_checkout(place, document, facts.absent_dirs)
 
     changed: list[str] = []
     files = [file for file in facts.files.get(document.path, ()) if file.state == "there"]
@@ -55,63 +42,77 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
     instant = read_instant((document.value or {}).get("updated_at"))
     try:
         if instant is not None:
-            start = (
-                ""
-                if place.work_tree is None
-                else _find_start(place.work_tree, document, instant[0], own)
-            )
-            findings += _read_commits_since(place, document, start, own)
-            changed = _read_changed(place, document, files, start, instant[0], own)
+            start = ""
+            if place.work_tree is not None:
+                start = _find_start(place.work_tree, document, instant[0], git_env)
+            findings += _read_commits_since(place, document, start, git_env)
+            changed = _read_changed(place, document, files, start, instant[0], git_env)
     except CheckpointError as error:
         message = f"cannot find the changes since the checkpoint was written: {error.message}"
         troubles = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)]
 
     findings += find_missing_files(facts)
     if changed:
-        where = "/context_primer/generated_files"
-        message = f"changed since the checkpoint was written: {join_some(changed)}"
-        hint = "read them again before you rely on context_primer"
-        findings.append(
-            Finding("drift/file-changed", "note", message, document.path, where, hint=hint)
-        )
-
+        findings.append(_describe_changed(document, changed))
     return [*findings, *troubles]
 
 
+def _find_other_checkout(
+    place: Place, document: Document, absent_dirs: Collection[str]
+) -> list[Finding]:
+    """Return a finding if project_dir is another folder of this machine. absent_dirs: none here."""
+    project = text_field(document.value or {}, "project_dir")
+    if not project.strip() or project == layout.HERE or project in absent_dirs:
+        return []
+    if os.path.realpath(project) in (os.path.realpath(place.root), os.path.realpath(place.top)):
+        return []
+
+    message = f"project_dir is {shorten(project, 100)}, and this checkpoint is in {place.root}"
+    what = "two checkouts? continue in the right one; if it is this one"
+    hint = advise(what, "checkpoint", "update", document.skill, f"--project_dir={layout.HERE}")
+    code = "resume/other-checkout"
+    return [Finding(code, "warning", message, document.path, "/project_dir", hint=hint)]
+
+
+def _describe_changed(document: Document, changed: Sequence[str]) -> Finding:
+    where = "/context_primer/generated_files"
+    message = f"changed since the checkpoint was written: {join_some(changed)}"
+    hint = "read them again before you rely on context_primer"
+    return Finding("drift/file-changed", "note", message, document.path, where, hint=hint)
+
+
 def _find_start(work_tree: str, document: Document, instant: int, env: Mapping[str, str]) -> str:
-    """The commit after which history is news to the checkpoint, "" if there is none. It is the one
-    that brought in the checkpoint as it is; while that is not committed, the last one of about the
-    time when it was written.
+    """Return the commit after which history is new to the checkpoint, "" if there is none.
+
+    It is the commit that brought in the checkpoint as it is; if that is not committed, the last one
+    around the time at which it was written.
     """
-    own = f":(literal){document.path}"
-    since = ["rev-list", "-1", "HEAD", "--", own]
-    if run_git([*_STATUS, own], work_tree, env=env).out:
-        since = ["rev-list", "-1", f"--before=@{instant + GRACE} +0000", "HEAD"]
+    spec = f":(literal){document.path}"
+    words = ["rev-list", "-1", "HEAD", "--", spec]
+    if run_git([*_STATUS, spec], work_tree, env=env).out:
+        words = ["rev-list", "-1", f"--before=@{instant + GRACE} +0000", "HEAD"]
     # fails without a commit
-    return run_git(since, work_tree, env=env, check=False).out.decode().strip()
+    return run_git(words, work_tree, env=env, check=False).out.decode().strip()
 
 
 def _read_commits_since(
     place: Place, document: Document, start: str, env: Mapping[str, str]
 ) -> list[Finding]:
+    """Return a note about the commits after a commit, [] for none."""
     if not (place.work_tree and start):
         return []
     count = int(run_git(["rev-list", "--count", f"{start}..HEAD"], place.work_tree, env=env).out)
     if not count:
         return []
     words = ["log", "-1", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%h %s"]
-    newest, _, subject = (
-        run_git(words, place.work_tree, env=env)
-        .out.decode("utf-8", "replace")
-        .strip()
-        .partition(" ")
-    )
+    line = run_git(words, place.work_tree, env=env).out.decode("utf-8", "replace").strip()
+    newest, _, subject = line.partition(" ")
     commits = "one commit was" if count == 1 else f"{count} commits were"
-    message = f'{commits} made since the checkpoint was written, the newest {newest} "{shorten(subject, 80)}"'
+    latest = f'{newest} "{shorten(subject, 80)}"'
+    message = f"{commits} made since the checkpoint was written, the newest {latest}"
     hint = command("git", "log", "--oneline", f"{start[:9]}..")
-    return [
-        Finding("resume/commits-since", "note", message, document.path, "/updated_at", hint=hint)
-    ]
+    code = "resume/commits-since"
+    return [Finding(code, "note", message, document.path, "/updated_at", hint=hint)]
 
 
 def _read_changed(
@@ -122,11 +123,12 @@ def _read_changed(
     instant: int,
     env: Mapping[str, str],
 ) -> list[str]:
-    """Return the listed files, and those in listed folders and patterns, that changed after
-    updated_at; sorted.
+    """Return the listed files, and those in listed folders and patterns, that changed; sorted.
+
+    start: the commit to compare with, "" for none. instant: when the checkpoint was written.
     """
-    every = dict.fromkeys(name for file in files for name in file.names)
-    names = [*every][:_MOST_NAMES]
+    unique = dict.fromkeys(name for file in files for name in file.names)
+    names = [*unique][:_MOST_NAMES]
     if not names:
         return []
     top = place.top
@@ -136,9 +138,8 @@ def _read_changed(
         return sorted(name for name in present if _is_newer(top, name, instant))
 
     specs = [_write_pathspec(name, top) for name in names]
-    uncommitted = [
-        record[3:] for record in read_names([*_STATUS, *specs], place.work_tree, env=env)
-    ]
+    records = read_names([*_STATUS, *specs], place.work_tree, env=env)
+    uncommitted = [record[3:] for record in records]
     changed = {name for name in uncommitted if _is_newer(top, name, instant)}
     if start:
         changed |= _read_committed(place.work_tree, specs, start, env)
@@ -147,32 +148,24 @@ def _read_changed(
 
 def _write_pathspec(name: str, top: str) -> str:
     is_pattern = bool(set("*?[") & set(name)) and not os.path.lexists(f"{top}/{name}")
-    return f":(glob){name}" if is_pattern else f":(literal){name}"
+    magic = "glob" if is_pattern else "literal"
+    return f":({magic}){name}"
 
 
 def _read_committed(
     work_tree: str, specs: Sequence[str], start: str, env: Mapping[str, str]
 ) -> set[str]:
     """Return the files whose content differs between a commit and HEAD."""
-    words = [
-        "diff",
-        "--name-only",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-relative",
-        start,
-        "HEAD",
-        "--",
-        *specs,
-    ]
-    committed = {(start, name) for name in read_names(words, work_tree, env=env)}
+    words = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"]
+    names = read_names([*words, start, "HEAD", "--", *specs], work_tree, env=env)
+    committed = {(start, name) for name in names}
     if committed:
         committed -= read_unchanged(work_tree, sorted(committed))
     return {name for _, name in committed}
 
 
 def _is_newer(top: str, name: str, instant: int) -> bool:
+    """Whether a file inside the repository was written after an instant, or is gone."""
     full = os.path.join(top, name)
     if not is_inside(os.path.dirname(full), top):
         return False

@@ -139,7 +139,7 @@ def test_a_missing_file_is_told_with_its_fate(
     fate: str, detail: str, level: str, says: str
 ) -> None:
     (finding,) = found(
-        checks.find_missing_files, listed(fate=fate, detail=detail, told='1a2b "Tidy"')
+        checks.find_missing_files, listed(fate=fate, detail=detail, commit='1a2b "Tidy"')
     )
     assert (finding.level, finding.where) == (level, "/context_primer/generated_files/0")
     assert says in finding.message

@@ -78,7 +78,7 @@ def test_listed_files_are_looked_for_from_the_root_and_from_another_machines_che
     primer = {"generated_files": listed, "key_decisions": [], "user_preferences": []}
     facts = facts_of(document(context_primer=primer), place=find_place(str(tmp_path)))
     files = facts.files[PATH]
-    assert [(file.at, file.path, file.state) for file in files] == [
+    assert [(file.entry, file.path, file.state) for file in files] == [
         (0, "a.md", "there"),
         (1, "b.md", "there"),
         (2, "gone.md", "missing"),
