@@ -10,7 +10,12 @@ import pytest
 
 from checkpoint_git.__main__ import add_package_folder
 from checkpoint_git.disk import installation
-from checkpoint_git.disk.installation import find_missing, find_pinned_source, find_start_trouble
+from checkpoint_git.disk.installation import (
+    find_missing,
+    find_pinned_source,
+    find_start_trouble,
+    starts_on_path,
+)
 from checkpoint_git.tools.setup.forge_files import FORGES, forge_files
 from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.version import __version__
@@ -154,3 +159,14 @@ def test_from_a_checkout_no_job_installs_a_bare_name() -> None:
                 line for line in data.decode().splitlines() if not line.lstrip().startswith("#")
             ]
             assert "checkpoint-git==" not in "\n".join(lines)
+
+
+def test_a_checkpoint_on_path_has_to_run(tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path)}
+    program = tmp_path / "checkpoint"
+    answers = [starts_on_path(env)]
+    for code in (0, 1):
+        program.write_text(f"#!/bin/sh\nexit {code}\n")
+        program.chmod(0o755)
+        answers.append(starts_on_path(env))
+    assert answers == [False, True, False]

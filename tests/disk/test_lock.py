@@ -167,6 +167,12 @@ def test_a_turn_is_waited_for_and_never_in_the_way(tmp_path: Path) -> None:
     finally:
         holder.kill()
         holder.communicate()
+    with (
+        hold_turn(str(tmp_path / "new"), 5),
+        pytest.raises(CheckpointError),
+        hold_lock(str(tmp_path / "new"), 0),
+    ):
+        pass
     for nowhere in ("", str(tmp_path / "missing/lock"), "/dev/null/lock"):
         with hold_turn(nowhere, 5):
             pass

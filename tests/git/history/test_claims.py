@@ -14,6 +14,13 @@ def merged_by(subject: str, body: str = "", parents: int = 1) -> set[str]:
     return set(find_claims(commit(subject, body, parents)).merged)
 
 
+def test_the_title_in_a_merges_body_counts_unless_it_is_a_draft_or_a_revert() -> None:
+    merge = "Merge pull request #12 from ada/search"
+    assert merged_by(merge, "Search all notes (#13)", 2) == {"#12", "#13"}
+    assert merged_by(merge, "WIP: search all notes (#13)", 2) == {"#12"}
+    assert merged_by(merge, 'Revert "Search all notes (#13)"', 2) == {"#12"}
+
+
 MERGES: list[tuple[str, int, set[str]]] = [
     ("Merge pull request #12 from ada/search", 2, {"#12"}),
     ("Merge pull request #12 from ada/abc-34-search", 2, {"#12"}),

@@ -1,6 +1,8 @@
 """What git prints, in blocks of whole records."""
 
-from checkpoint_git.git.history.log import MAX_RECORD, read_blocks
+from pathlib import Path
+
+from checkpoint_git.git.history.log import MAX_RECORD, read_blocks, read_boundary
 from tests.support.repos import GitRepo
 
 
@@ -27,3 +29,11 @@ def test_a_huge_record_is_cut_and_the_next_one_is_whole(repo: GitRepo) -> None:
 
 def test_without_commits_there_is_nothing_to_read(repo: GitRepo) -> None:
     assert list(read_blocks(str(repo.path), ["log"])) == []
+
+
+def test_only_a_shallow_clone_ends_somewhere(repo: GitRepo, tmp_path: Path) -> None:
+    assert read_boundary(str(repo.path)) == frozenset()
+    assert read_boundary(str(tmp_path)) == frozenset()
+    commit = repo.commit("an end")
+    repo.write(".git/shallow", f"{commit}\n")
+    assert read_boundary(str(repo.path)) == {commit}
