@@ -5,7 +5,6 @@ takes half a second to import: this module is loaded only when a server starts.
 """
 
 import gc
-import json
 import logging
 import os
 import re
