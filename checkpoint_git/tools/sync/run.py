@@ -12,6 +12,7 @@ from typing import NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import AnyHint, advise, join_hints
 from checkpoint_git.core.terminal_text import plain_path
+from checkpoint_git.disk.atomic import remove_stray_files
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, hold_turn, lock_path
 from checkpoint_git.disk.process import is_program_running
@@ -39,7 +40,7 @@ from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
 from checkpoint_git.tools.sync.context import SyncContext, Wish, open_context
 from checkpoint_git.tools.sync.decide import merge_contents
-from checkpoint_git.tools.sync.files import FileArrival, write_arrivals
+from checkpoint_git.tools.sync.files import FileArrival, WorkFiles, write_arrivals
 from checkpoint_git.tools.sync.plan import Ground
 from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
 
@@ -108,6 +109,16 @@ def _clear_locks(git_dir: str) -> None:
     )
 
 
+def _clear_stray_files(top: str, work: WorkFiles) -> None:
+    """Remove what a sync that was killed left beside the files that it wrote.
+
+    A write clears its folder itself, but the next sync may find nothing to write.
+    """
+    folders = {os.path.dirname(path) for path in work.contents}
+    for folder in folders:
+        remove_stray_files(os.path.join(top, folder))
+
+
 def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
     attempts = lost = unheard = 0
     reply = PushReply("unknown", "")
@@ -117,6 +128,8 @@ def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
         try:
             # before the remote is asked: what comes after that, others race against
             work = read_own(context)
+            if attempts == 0 and not context.wish.dry_run:
+                _clear_stray_files(top, work)
             seconds = _seconds_left(context)
             is_there = fetch(
                 top, remote, [f"+{ref}:{context.names.theirs}", FETCHED], context.env, seconds

@@ -74,6 +74,20 @@ def test_locks_of_a_git_that_was_killed_do_not_stop_the_next_sync(ann: Clone) ->
     assert list((ann.path / ".git" / OWN_REFS).rglob("*.lock")) == []
 
 
+def test_a_part_of_a_killed_write_goes_with_a_sync_that_writes_nothing(ann: Clone) -> None:
+    folder = ann.path / ".checkpoints"
+    ended = f".build.checkpoint.json.{2**22 + 1}-00000000.tmp"  # no process has this number
+    living = f".build.checkpoint.json.{os.getpid()}-00000000.tmp"
+    for name in (ended, living):
+        (folder / name).write_text("{")
+
+    ann.sync(dry_run=True)
+    assert (folder / ended).exists()
+    assert ann.sync().state == "current"
+    assert (folder / living).exists()
+    assert not (folder / ended).exists()
+
+
 def test_a_ref_that_a_git_left_which_was_killed_goes_with_the_next_sync(ann: Clone) -> None:
     made = f"{OWN_REFS}/made/origin/main"
     ann.git("update-ref", made, "HEAD")
