@@ -17,6 +17,7 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.gitpython import find_folder, make_commits, open_repo
 from checkpoint_git.git.history.reference_facts import Fact
 from checkpoint_git.protocols.contract import fix_clock
+from checkpoint_git.protocols.limits import read_limits
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.brief.brief import Action
 from checkpoint_git.protocols.skill.brief.history import LifeEntry
@@ -130,7 +131,9 @@ class Checkpoints:
 
         since: a time, a day, or "2d"; then `changes` has what was written.
         """
-        return status(self.place, self._now(), name, self._read_since(since))
+        place = self.place
+        limits = read_limits(place, os.environ)
+        return status(place, self._now(), limits, name, self._read_since(since))
 
     @_takes_skill
     def next(self, name: str | None = None) -> NextResult:
@@ -138,10 +141,11 @@ class Checkpoints:
 
         queue.actions[0] matters most; queue.skipped is what merges finished.
         """
-        result = next_actions(self.place, self._now())
+        place = self.place
+        result = next_actions(place, self._now(), read_limits(place, os.environ))
         if name is None:
             return result
-        store.read_document(self.place, name, self._now())  # raises if there is none
+        store.read_document(place, name, self._now())  # raises if there is none
         actions = [action for action in result.queue.actions if action.skill == name]
         skipped = [action for action in result.queue.skipped if action.skill == name]
         return result._replace(queue=result.queue._replace(actions=actions, skipped=skipped))
@@ -160,7 +164,9 @@ class Checkpoints:
 
         plan.decision is "continue", "ask", "complete" or "start_fresh".
         """
-        result = resume(self.place, self._choose(name), self._now(), os.environ)
+        place = self.place
+        limits = read_limits(place, os.environ)
+        result = resume(place, self._choose(name), self._now(), os.environ, limits)
         document = result.document
         if document is None or document.value is None:
             return result

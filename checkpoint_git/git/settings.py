@@ -27,6 +27,7 @@ PIPELINE_DIR = "checkpoint.pipelineDir"
 PIPELINE_PHASES = "checkpoint.pipelinePhases"
 POINTS_BUDGET = "checkpoint.pointsBudget"
 SESSION_BLOCKS = "checkpoint.sessionBlocks"
+STALE_DAYS = "checkpoint.staleDays"
 SYNC_BRANCH = "checkpoint.syncBranch"
 SYNC_REMOTE = "checkpoint.syncRemote"
 WORKFLOW_APPROVALS = "checkpoint.workflowApprovals"
@@ -60,6 +61,11 @@ SETTINGS = {
     SESSION_BLOCKS: Setting(
         "`true`: make an agent record progress before it stops; `false`: only remind",
         shown="`--block`",
+    ),
+    STALE_DAYS: Setting(
+        "days after which unfinished work counts as stale, in every view: "
+        "a checkpoint in progress, a workflow, an initiative",
+        "7",
     ),
     SYNC_BRANCH: Setting(
         "branch that `sync` exchanges checkpoints with", shown="the upstream branch"

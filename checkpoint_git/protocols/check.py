@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.progress import Tell
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.limits import Limits, read_limits
 
 REPOSITORY = ".checkpoints"  # the path of findings about the repository rather than about one file
 NOT_LOOKED_AT = "doctor/not-looked-at"
@@ -23,8 +24,7 @@ T = TypeVar("T")
 
 class Context:
     """env: what git is asked in. skill: the only one asked for, "" for all. codes: of the checks
-    that run. limits: status -> days after which it is stale, where the project wants others.
-    is_complete: all checks run that always do. troubles: what was not looked at.
+    that run. is_complete: all checks run that always do. troubles: what was not looked at.
     """
 
     def __init__(
@@ -35,15 +35,19 @@ class Context:
         *,
         skill: str = "",
         codes: Iterable[str] = (),
-        limits: Mapping[str, int] | None = None,
         is_complete: bool = False,
         tell: Tell = lambda what: None,
     ) -> None:
         self.place, self.now, self.env = place, now, env
-        self.skill, self.codes, self.limits = skill, frozenset(codes), limits or {}
+        self.skill, self.codes = skill, frozenset(codes)
         self.is_complete, self.tell = is_complete, tell
         self.troubles: list[Finding] = []
         self._facts: dict[object, object] = {Context: self}
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Return after how many days a checkpoint counts as old. Raises CheckpointError."""
+        return read_limits(self.place, self.env)
 
     def facts(self, kind: "Callable[[Context], T]") -> T:
         if kind not in self._facts:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.check import Context
+from tests.support.documents import LIMITS
 
 T = TypeVar("T")
 PLACE = Place("/nowhere", "/nowhere/.checkpoints", "/nowhere", "/nowhere/.git")
@@ -13,7 +14,9 @@ PLACE = Place("/nowhere", "/nowhere/.checkpoints", "/nowhere", "/nowhere/.git")
 
 def make_context(now: int = 0, **wanted: Any) -> Context:
     """A context of a place that is not there: a fact that is not given cannot be read."""
-    return Context(PLACE, now, {}, **wanted)
+    context = Context(PLACE, now, {}, **wanted)
+    context.limits = LIMITS
+    return context
 
 
 def give(context: Context, kind: Callable[[Context], T], **facts: Any) -> Context:

@@ -6,6 +6,7 @@ from typing import Any
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.git.history.reference_facts import Fact, State
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.limits import Limits
 from checkpoint_git.protocols.skill.drift.merged_work import Known, Work
 from checkpoint_git.protocols.validate import check_document
 from tests.support.samples import checkpoint
@@ -19,6 +20,7 @@ def seconds(instant: str) -> int:
 
 
 NOW = seconds(NOON)
+LIMITS = Limits(in_progress=7, blocked=3, complete=14)
 
 
 def document(skill: str = "build", **changes: Any) -> Document:

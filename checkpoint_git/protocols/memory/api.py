@@ -11,6 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
+from checkpoint_git.protocols.limits import read_stale_days
 from checkpoint_git.protocols.memory import rules, store
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
 from checkpoint_git.protocols.memory.graph import find_home, keep_copy
@@ -61,7 +62,7 @@ class MemoryCheckpoint:
         entity = self._load()
         if entity is None:
             return []
-        return rules.check(entity, self._now())
+        return rules.check(entity, self._now(), read_stale_days(self._path, os.environ))
 
     def save(
         self,

@@ -9,6 +9,7 @@ from checkpoint_git.core.hint import Hint, command
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.contract import open_exchange
+from checkpoint_git.protocols.limits import read_stale_days
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.clear import clear, report_missing
 from checkpoint_git.protocols.memory.entity import KEYS, Entity, Reading, read_entity, read_stamp
@@ -63,7 +64,7 @@ def load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
         reading = read_entity(entity)
         if reading.state in ("corrupted", "foreign"):
-            findings = rules.check(entity, invocation.now)
+            findings = rules.check_content(entity)
             data = _describe_loaded(entity, reading)
             return Outcome(data, _list_fields(entity, reading), findings)
 
@@ -86,7 +87,8 @@ def _show_choices(
 
     On a terminal the user is asked, and has read the summary then.
     """
-    findings = rules.check(entity, invocation.now)
+    stale_days = read_stale_days(invocation.cwd, invocation.env)
+    findings = rules.check(entity, invocation.now, stale_days)
     # an outdated checkpoint is not the recommended start
     is_outdated = any(finding.code == "memory/outdated" for finding in findings)
     advised = "fresh" if is_outdated else "resume"

@@ -8,7 +8,6 @@ from checkpoint_git.core.hint import Blank, Word, advise, command, join_hints
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity, read_stamp
 
-STALE_DAYS = 7
 _AHEAD = 5 * 60  # seconds that two machines' clocks may differ by
 _SHOWN = 80
 _NAME_IT = join_hints(
@@ -19,7 +18,17 @@ _NAME_IT = join_hints(
 )
 
 
-def check(entity: Entity, now: int) -> list[Finding]:
+def check(entity: Entity, now: int, stale_days: int) -> list[Finding]:
+    """Return what is wrong with a checkpoint. stale_days: after which it counts as outdated."""
+    reading = read_entity(entity)
+    found = check_content(entity)
+    if reading.state != "foreign":
+        found += _check_age(entity.name, reading, now, stale_days)
+    return found
+
+
+def check_content(entity: Entity) -> list[Finding]:
+    """Return what is wrong with a checkpoint, whatever its age."""
     reading = read_entity(entity)
     if reading.state == "foreign":
         kind = shorten(entity.entity_type, _SHOWN)
@@ -27,7 +36,7 @@ def check(entity: Entity, now: int) -> list[Finding]:
         words = ("git", "config", "checkpoint.memoryEntity", Blank("name", "NAME"))
         hint = advise("choose another name", *words)
         return [Finding("memory/foreign-entity", "error", message, entity.name, hint=hint)]
-    return [*_check_fields(entity.name, reading), *_check_age(entity.name, reading, now)]
+    return list(_check_fields(entity.name, reading))
 
 
 def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
@@ -65,7 +74,7 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
             yield Finding("memory/several-values", "warning", message, name, hint=hint)
 
 
-def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
+def _check_age(name: str, reading: Reading, now: int, stale_days: int) -> Iterator[Finding]:
     instant = read_stamp(reading.fields.get("timestamp"))
     if instant is None:
         message = "the checkpoint has no valid timestamp, so its age is unknown"
@@ -74,7 +83,7 @@ def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
         return
 
     age = now - instant[0]
-    if age > STALE_DAYS * DAY:
+    if age > stale_days * DAY:
         message = f"the checkpoint is {age // DAY} days old"
         hint = advise("a fresh start may be better", "checkpoint", "memory", "load", "--fresh")
         yield Finding("memory/outdated", "warning", message, name, hint=hint)

@@ -21,7 +21,6 @@ from checkpoint_git.protocols.memory.entity import (
     OWNER,
     join_files,
     read_entity,
-    read_stamp,
 )
 from checkpoint_git.protocols.memory.save_log import clear_log
 from checkpoint_git.protocols.memory.transports import read_entities
@@ -252,5 +251,4 @@ def _describe_saved(saved: store.Saved, invocation: Invocation) -> Outcome:
             lines.append(Line(f"  {key}: {shorten(fields[key], 100)}"))
 
     findings = graph.find_copy(saved.copy, name, is_fresh=saved.fresh)
-    seconds, _ = read_stamp(saved.changed.get("timestamp")) or (0, "")
-    return Outcome(data, lines, [*findings, *rules.check(saved.entity, seconds)], 0)
+    return Outcome(data, lines, [*findings, *rules.check_content(saved.entity)], 0)

@@ -17,6 +17,7 @@ from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.protocols.limits import read_stale_days
 from checkpoint_git.protocols.memory import graph, layout, rules, store
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.graph_file import (
@@ -125,7 +126,8 @@ def _try(
     entity = store.load_entity(transport, data["entity"])
     graph.remember(invocation.cwd, entity)
     if entity is not None:
-        yield from rules.check(entity, invocation.now)
+        stale_days = read_stale_days(invocation.cwd, invocation.env)
+        yield from rules.check(entity, invocation.now, stale_days)
     data["exists"] = entity is not None
     probe = f"checkpoint-git-probe-{os.urandom(6).hex()}"
     try:

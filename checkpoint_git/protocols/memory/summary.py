@@ -3,17 +3,17 @@
 import os
 from collections.abc import Callable, Mapping
 
-from checkpoint_git.core.clock import age_text, read_instant
+from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant
 from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, shared_path
 from checkpoint_git.protocols.contract import StatusQuestion, Summary
+from checkpoint_git.protocols.limits import read_stale_days
 from checkpoint_git.protocols.memory.state import read_state
 
 # in the git directory that all work trees share: what was last read
 NOTE = "checkpoint/memory-initiative"
-_OLD = 7 * 86_400
 
 
 def is_present(place: Place) -> bool:
@@ -29,7 +29,7 @@ def summarize(question: StatusQuestion) -> Summary:
     # most projects have no initiative
     from checkpoint_git.protocols.memory.save_log import read_log
 
-    text = _describe(known) + _describe_age(known, question.now)
+    text = _describe(known) + _describe_age(known, question)
     if read_log(question.place.top).why:
         hint = advise("a save in the background failed", "checkpoint", "memory", "doctor")
         line = Line(text, "warn", hint=hint)
@@ -56,14 +56,17 @@ def _describe(known: Mapping[str, str]) -> str:
     return clean(text, 170)
 
 
-def _describe_age(known: Mapping[str, str], now: int) -> str:
+def _describe_age(known: Mapping[str, str], question: StatusQuestion) -> str:
     """Return the age of the checkpoint in brackets, "" if it is new or has no timestamp."""
     instant = read_instant(known.get("timestamp"))
-    if instant is None or now - instant[0] < 60:
+    if instant is None or question.now - instant[0] < MINUTE:
         return ""
-    age = now - instant[0]
-    outdated = ", outdated" if age > _OLD else ""
-    return f" ({age_text(age)} old{outdated})"
+
+    age = question.now - instant[0]
+    stale_days = read_stale_days(question.place.root, question.env)
+    if age > stale_days * DAY:
+        return f" ({age_text(age)} old, outdated)"
+    return f" ({age_text(age)} old)"
 
 
 def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], bool]) -> None:

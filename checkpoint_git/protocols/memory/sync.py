@@ -352,7 +352,7 @@ def _read_fields(entity: Entity | None) -> dict[str, str]:
         return {}
     reading = read_entity(entity)
     if reading.state in ("corrupted", "foreign"):
-        found = rules.check(entity, 0)[0]
+        found = rules.check_content(entity)[0]
         message = f"the checkpoint cannot be synchronised: {found.message}"
         raise CheckpointError(message, found.hint)
     return reading.fields

@@ -40,7 +40,8 @@ def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None]
     from checkpoint_git.protocols.skill.drift.facts import SkillFacts
 
     facts = context.facts(SkillFacts)
-    complete = frozenset(summary.path for summary, _ in facts.find_aged("complete"))
+    aged = facts.find_aged("complete", context.limits.complete)
+    complete = frozenset(summary.path for summary, _ in aged)
     return len(facts.summaries), facts.read_text, complete
 
 

@@ -11,8 +11,6 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.document import read_list as read_list
 from checkpoint_git.protocols.document import read_objects as read_objects
 
-# days without a write after which work is old, by its status; a project sets others for the doctor
-STALE_DAYS = {"in_progress": 7, "blocked": 3, "complete": 14}
 UNREADABLE = "unreadable"
 
 # A phase or step is at a gate when one of these is among its words (or "sign off" is), and none

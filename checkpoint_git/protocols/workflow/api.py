@@ -11,6 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
+from checkpoint_git.protocols.limits import read_stale_days
 from checkpoint_git.protocols.workflow.changes import WorkflowWriter
 from checkpoint_git.protocols.workflow.layout import check_id, check_phase
 from checkpoint_git.protocols.workflow.plan import Prospect, look_ahead, read_approvals
@@ -66,7 +67,9 @@ class Workflow:
         plan is None if the state is corrupt; question.kind is "corrupt", "stale" or "resume".
         """
         place = open_place(self._path)
-        return look_ahead(place, read_approvals(place, self._approvals, os.environ), self._now())
+        approvals = read_approvals(place, self._approvals, os.environ)
+        stale_days = read_stale_days(place.root, os.environ)
+        return look_ahead(place, approvals, self._now(), stale_days)
 
     def advance(
         self, output: str | None = None, *, approved: bool = False, force: bool = False
@@ -105,7 +108,9 @@ class Workflow:
 
     def validate(self) -> list[Finding]:
         """Return what is wrong with the two files and what they refer to; [] if nothing is."""
-        return find_trouble(load_state(open_place(self._path), self._now()), self._now())
+        place = open_place(self._path)
+        stale_days = read_stale_days(place.root, os.environ)
+        return find_trouble(load_state(place, self._now()), self._now(), stale_days)
 
     def archive(self) -> str | None:
         return self._writer().archive().archive

@@ -15,6 +15,7 @@ def find_workflow_trouble(context: Context) -> Iterable[Finding]:
     """
     if context.skill or not is_present(context.place):
         return []
+    from checkpoint_git.protocols.limits import read_stale_days
     from checkpoint_git.protocols.workflow import state, store
 
     place = store.plan_workflow_place(context.place.root)
@@ -24,4 +25,5 @@ def find_workflow_trouble(context: Context) -> Iterable[Finding]:
     loaded = state.load_state(place, context.now)
     if not loaded.documents:
         return []
-    return state.find_trouble(loaded, context.now)
+    stale_days = read_stale_days(context.place.root, context.env)
+    return state.find_trouble(loaded, context.now, stale_days)

@@ -51,13 +51,17 @@ def look_ahead(
     place: Place,
     approvals: tuple[str, ...],
     now: int,
+    stale_days: int,
     session: str | None = None,
 ) -> Prospect:
-    """Return how a workflow can be continued. Raises CheckpointError if there is none."""
+    """Return how a workflow can be continued. Raises CheckpointError if there is none.
+
+    stale_days: after which a workflow counts as old.
+    """
     state = load_state(place, now)
     if not state.documents:  # another process archived it a moment ago
         raise missing_workflow(state)
-    findings = find_trouble(state, now)
+    findings = find_trouble(state, now, stale_days)
     # the plan asks about tasks that are behind
     if has_errors([finding for finding in findings if finding.code != rules.BEHIND]):
         text = "State appears corrupted. Start fresh? [y/N]"
@@ -65,7 +69,7 @@ def look_ahead(
         return Prospect(state, findings, question, None)
 
     age = rules.find_age(state.value, now)
-    if age >= rules.STALE_AFTER:
+    if age >= stale_days * DAY:
         text = f"The workflow was started {age // DAY} days ago. "
         text += "Archive it and start fresh? [y/N]"
         on_yes = "fresh"

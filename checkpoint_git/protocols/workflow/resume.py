@@ -6,6 +6,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import command
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.protocols.limits import read_stale_days
 from checkpoint_git.protocols.workflow import layout, store, tasks
 from checkpoint_git.protocols.workflow.changes import ChangedWorkflow, WorkflowWriter
 from checkpoint_git.protocols.workflow.output import (
@@ -62,7 +63,8 @@ def _take_up(
         raise CheckpointError("--yes and --fresh contradict each other", hint)
 
     approvals = read_approvals(writer.place, args.approvals, invocation.env)
-    prospect = look_ahead(writer.place, approvals, invocation.now, writer.session)
+    stale_days = read_stale_days(writer.place.root, invocation.env)
+    prospect = look_ahead(writer.place, approvals, invocation.now, stale_days, writer.session)
     state = prospect.state
     is_corrupt = prospect.question.kind == "corrupt"
     if state.is_over and not is_corrupt and not args.fresh:  # it only has to be archived

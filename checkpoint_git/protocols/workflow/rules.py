@@ -30,7 +30,6 @@ from checkpoint_git.protocols.workflow.tasks import (
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
 BEHIND = "workflow/tasks-behind"
-STALE_AFTER = 7 * DAY
 _INSTANT_HINT = "write it as 2026-03-31T14:00:00Z"
 # place, with * for an index -> finding code, whatever keyword failed
 _PLACES = {
@@ -345,10 +344,10 @@ def _restore_hint(file: str) -> Hint:
     return advise(f"bring {path} back, or start over", *fresh)
 
 
-def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
-    """Return a warning about a workflow that was started long ago."""
+def check_age(phase: Mapping[str, Any], now: int, stale_days: int) -> list[Finding]:
+    """Return a warning about a workflow that was started so many days ago, or earlier."""
     age = find_age(phase, now)
-    if age < STALE_AFTER:
+    if age < stale_days * DAY:
         return []
     message = f"the workflow was started {age_text(age)} ago: its state may be out of date"
     fresh = ("checkpoint", "workflow", "resume", "--fresh")

@@ -157,11 +157,19 @@ def missing_workflow(state: State) -> CheckpointError:
     return CheckpointError(f"no phase.json in {state.place.directory}", hint)
 
 
-def find_trouble(state: State, now: int) -> list[Finding]:
+def find_trouble(state: State, now: int, stale_days: int) -> list[Finding]:
     """Return all that speaks against continuing: both files, their outputs, their age.
 
-    A corrupt state is an error.
+    A corrupt state is an error. stale_days: after which a workflow counts as old.
     """
+    found = find_damage(state)
+    for finding in rules.check_age(state.value, now, stale_days):
+        found.append(_locate(state, layout.PHASE, finding))
+    return found
+
+
+def find_damage(state: State) -> list[Finding]:
+    """Return what is wrong with both files and their outputs. A corrupt state is an error."""
     found = []
     for document in state.documents:
         for finding in document.findings:
@@ -179,8 +187,7 @@ def find_trouble(state: State, now: int) -> list[Finding]:
 
     for finding in rules.check_together(phase, execution):
         found.append(_locate(state, layout.EXECUTION, finding))
-    for finding in rules.check_age(state.value, now):
-        found.append(_locate(state, layout.PHASE, finding))
+
     return found
 
 

@@ -56,7 +56,7 @@ def summarize(question: StatusQuestion) -> Summary:
     if found.phase:
         findings = find_broken(found.documents)
     else:
-        findings = state.find_trouble(found, question.now)[:1]
+        findings = state.find_damage(found)[:1]
 
     counts = _count_tasks(found)
     line = _describe(found, counts, question.now, is_broken=bool(findings))

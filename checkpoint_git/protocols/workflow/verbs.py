@@ -10,6 +10,7 @@ from checkpoint_git.core.hint import Blank, Hint, advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
+from checkpoint_git.protocols.limits import read_stale_days
 from checkpoint_git.protocols.workflow import layout, store, tasks
 from checkpoint_git.protocols.workflow.changes import ChangedWorkflow
 from checkpoint_git.protocols.workflow.output import (
@@ -27,6 +28,7 @@ from checkpoint_git.protocols.workflow.resume import resume, start
 from checkpoint_git.protocols.workflow.state import (
     State,
     find_archived_work,
+    find_damage,
     find_trouble,
     load_state,
 )
@@ -270,7 +272,7 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = {**state.data(), "tasks": state.tasks}
     trouble = findings
     if state.phase is None or state.execution is None:
-        trouble = find_trouble(state, invocation.now)
+        trouble = find_damage(state)
     if has_errors(trouble):
         return Outcome(data, [], trouble)
 
@@ -312,8 +314,10 @@ def _list_tasks(state: State) -> list[Block]:
 
 
 def _validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    state = load_state(store.open_place(invocation.cwd), invocation.now)
-    findings = find_trouble(state, invocation.now)
+    place = store.open_place(invocation.cwd)
+    stale_days = read_stale_days(place.root, invocation.env)
+    state = load_state(place, invocation.now)
+    findings = find_trouble(state, invocation.now, stale_days)
     errors = [finding for finding in findings if finding.level == "error"]
     name = state.workflow_id or "?"
     if errors:

@@ -2,21 +2,18 @@
 project's settings.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.progress import Tell
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.disk.read import read_content
+from checkpoint_git.protocols import project_file
 from checkpoint_git.protocols.check import Check, Context, locate_all, run_checks
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.doctor.catalog import choose_checks, is_code
 from checkpoint_git.tools.doctor.settings import (
     BAD,
-    MAX_BYTES,
     Settings,
     Suppressed,
     find_unused,
@@ -58,7 +55,6 @@ def diagnose(
         env,
         skill=skill or "",
         codes=[check.code for check in chosen],
-        limits=settings.limits,
         is_complete=all(check in chosen for check in choose_checks(())),
         tell=tell,
     )
@@ -78,7 +74,7 @@ def diagnose(
         for at, suppression in enumerate(settings.suppressions):
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)
-        unused = find_unused(settings.suppressions, used, now, _settings_path(place)[1])
+        unused = find_unused(settings.suppressions, used, now, _find_shown_path(place))
 
     over = frozenset[str]().union(*(paths for _, _, paths in opened))
     documents = sum(count for count, _, _ in opened)
@@ -87,25 +83,16 @@ def diagnose(
     )
 
 
-def _settings_path(place: Place) -> tuple[str, str]:
-    path = os.path.join(place.directory, "doctor.toml")
-    return path, relative_path(path, place.top)
+def _find_shown_path(place: Place) -> str:
+    """Return the path of the settings file as findings have it."""
+    return relative_path(project_file.find_path(place), place.top)
 
 
 def _read_settings(place: Place) -> Settings:
-    path, shown = _settings_path(place)
-    if not os.path.lexists(path):
-        return Settings()
-    content = read_content(path, place.top, MAX_BYTES)
-    trouble = (
-        f"it cannot be read: {content.strerror or content}" if isinstance(content, OSError) else ""
-    )
+    shown = _find_shown_path(place)
     try:
-        if isinstance(content, bytes) and not trouble:
-            return read_settings_text(
-                jsontext.decode(content).removeprefix("\ufeff"), shown, is_code
-            )
-    except jsontext.JsonTextError as error:
-        trouble = error.message
-
-    return Settings(findings=[Finding(BAD, "warning", trouble, shown, hint="the file is ignored")])
+        text = project_file.read_text(place)
+    except project_file.ProjectFileError as error:
+        finding = Finding(BAD, "warning", error.message, shown, hint="the file is ignored")
+        return Settings(findings=[finding])
+    return read_settings_text(text, shown, is_code) if text else Settings()

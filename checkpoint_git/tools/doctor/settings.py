@@ -1,4 +1,4 @@
-"""A project's settings of the doctor: suppressions with reasons, and when something counts as old.
+"""A project's settings of the doctor: suppressions with reasons, and what is wrong in its file.
 Pure.
 
 The text is untrusted: it comes with the branch. So it may silence drift, which hurts nobody but its
@@ -17,20 +17,14 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.read import read_own
+from checkpoint_git.protocols.limits import THRESHOLDS
 from checkpoint_git.protocols.mismatch import explain_mismatch, quote
+from checkpoint_git.protocols.project_file import ProjectFileError, parse_table
 
-MAX_BYTES = 64 * 1024
-_MOST_DOTS = 1_000  # of one line: tomllib takes quadratic time for a key of many parts
 BAD = "doctor/bad-settings"
 UNUSED = "doctor/suppression-unused"
 _OWN = (BAD, UNUSED)
 
-# name in [thresholds] -> the status it is about
-THRESHOLDS = {
-    "in_progress_days": "in_progress",
-    "blocked_days": "blocked",
-    "complete_days": "complete",
-}
 VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
 # whose errors nothing silences
 _ALWAYS_SHOWN = (*VALIDATED, "content", "workflow", "pipeline", "merge", "doctor")
@@ -82,9 +76,8 @@ class Suppression(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """limits: status -> days, only those that it sets."""
+    """findings: about the file itself."""
 
-    limits: Mapping[str, int] = {}
     suppressions: Sequence[Suppression] = ()
     findings: Sequence[Finding] = ()
 
@@ -101,10 +94,11 @@ def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> 
     """Return the settings in a TOML text. path: the file, for findings. is_code: whether a finding
     or group has it.
     """
-    parsed = _parse(text, path)
-    if isinstance(parsed, Finding):
-        return Settings(findings=[parsed])
-    table, lines = parsed, _find_lines(text)
+    try:
+        table = parse_table(text)
+    except ProjectFileError as error:
+        return Settings(findings=[_bad(path, error.line, error.message)])
+    lines = _find_lines(text)
     entries = table.get("suppress")
     if isinstance(entries, list):
         table["suppress"] = [
@@ -119,29 +113,12 @@ def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> 
         if not unknown or keys[:1] == ["suppress"]:
             refused.add("/".join(keys[:2]))
 
-    limits = _read_limits(table, refused)
-    return Settings(limits, _read_suppressions(table, refused, lines), findings)
+    return Settings(_read_suppressions(table, refused, lines), findings)
 
 
 def _bad(path: str, line: int, message: str) -> Finding:
     hint = "see docs/doctor.md; until then this part of the settings is not used"
     return Finding(BAD, "warning", message, path, line=line, column=int(line > 0), hint=hint)
-
-
-def _parse(text: str, path: str) -> dict[str, Any] | Finding:
-    import tomllib
-
-    for number, row in enumerate(text.split("\n"), 1):
-        if row.count(".") > _MOST_DOTS:
-            return _bad(path, number, "a key has too many parts")
-
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        return _bad(path, 0, "it is nested too deeply")
-    except ValueError as error:  # of a number with too many digits, a plain ValueError
-        found = re.search(r"line (\d+)", str(error))
-        return _bad(path, int(found[1]) if found else 0, f"this is not TOML: {error}")
 
 
 def _find_lines(text: str) -> dict[str, list[int]]:
@@ -166,17 +143,6 @@ def _find_line(lines: Mapping[str, list[int]], keys: Sequence[str], unknown: str
 def _find_start(lines: Mapping[str, list[int]], at: int) -> int:
     starts = lines.get("suppress", [0])
     return starts[min(at, len(starts) - 1)]
-
-
-def _read_limits(table: Mapping[str, Any], refused: set[str]) -> dict[str, int]:
-    if "thresholds" in refused:
-        return {}
-    days = table.get("thresholds", {})
-    return {
-        status: days[key]
-        for key, status in THRESHOLDS.items()
-        if key in days and f"thresholds/{key}" not in refused
-    }
 
 
 def _read_suppressions(

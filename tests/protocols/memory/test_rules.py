@@ -11,7 +11,7 @@ NOW = (read_instant(STAMP) or (0, ""))[0]
 
 
 def codes(*observations: str, now: int = NOW, entity_type: str = "checkpoint") -> list[str]:
-    return [finding.code for finding in rules.check(Entity("e", entity_type, observations), now)]
+    return [finding.code for finding in rules.check(Entity("e", entity_type, observations), now, 7)]
 
 
 @rows(

@@ -21,7 +21,7 @@ from checkpoint_git.protocols.skill.views import (
     is_unstarted,
     outline,
 )
-from tests.support.documents import NOW, broken, decision, document, work_of
+from tests.support.documents import LIMITS, NOW, broken, decision, document, work_of
 from tests.support.samples import checkpoint
 
 ODD: list[Any] = [None, 0, 1.5, True, "", "x", [], {}, [[]], [None], {"a": 1}]
@@ -213,7 +213,7 @@ def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the
     assert find_broken([kept]) == find_broken([whole])
     for work in ({}, work_of(whole.skill, "#12")):
         known = work.get(whole.path)
-        brief, full = make_brief(kept, NOW, known), make_brief(whole, NOW, known)
+        brief, full = make_brief(kept, NOW, LIMITS, known), make_brief(whole, NOW, LIMITS, known)
         assert brief._replace(rows=[]) == full._replace(rows=[])
         assert [row.get("status") for row in brief.rows] == [row.get("status") for row in full.rows]
         assert plan_queue([brief]) == plan_queue([full])

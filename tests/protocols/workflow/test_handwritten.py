@@ -123,7 +123,7 @@ def test_such_a_workflow_resumes_and_its_next_write_leaves_both_files_whole(tmp_
     (folder / "execution.json").write_text(text_of({"tasks": tasks}).replace("1.5", "1.50"))
     place = plan_workflow_place(str(tmp_path))
 
-    prospect = look_ahead(place, (), NOW)
+    prospect = look_ahead(place, (), NOW, 7)
     assert (prospect.question.kind, {finding.level for finding in prospect.findings}) == (
         "resume",
         {"warning"},

@@ -127,7 +127,7 @@ def test_a_missing_phase_leads_to_what_is_left() -> None:
 
 
 def codes(state: State, now: int = NOW) -> list[str]:
-    return sorted(finding.code for finding in states.find_trouble(state, now))
+    return sorted(finding.code for finding in states.find_trouble(state, now, 7))
 
 
 def test_everything_against_going_on_is_found_with_its_place(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_everything_against_going_on_is_found_with_its_place(tmp_path: Path) -> 
 
     output = tmp_path / value["completed_phases"][0]["output"]
     output.unlink()
-    (finding,) = states.find_trouble(states.load_state(place, NOW), NOW)
+    (finding,) = states.find_trouble(states.load_state(place, NOW), NOW, 7)
     assert (finding.code, finding.path, finding.level) == (
         "workflow/output-missing",
         "memory/state/phase.json",
@@ -159,7 +159,7 @@ def test_everything_against_going_on_is_found_with_its_place(tmp_path: Path) -> 
 
 def test_a_state_of_the_future_is_an_error() -> None:
     state = state_of(phase(last_updated="2027-03-02T09:30:00Z"))
-    assert [(each.code, each.level) for each in states.find_trouble(state, NOW)] == [
+    assert [(each.code, each.level) for each in states.find_trouble(state, NOW, 7)] == [
         ("workflow/in-future", "error")
     ]
 
@@ -260,7 +260,7 @@ def test_what_is_asked_depends_on_the_state(
 ) -> None:
     folder = write_workflow(tmp_path, phase())
     (folder / "phase.json").write_text(content)
-    prospect = look_ahead(plan_workflow_place(str(tmp_path)), (), NOW + age)
+    prospect = look_ahead(plan_workflow_place(str(tmp_path)), (), NOW + age, 7)
     assert (prospect.question.kind, prospect.question.by_default) == (kind, default)
     assert (prospect.plan is not None) == has_plan
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.hint import Hint, command
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.limits import Limits
 from checkpoint_git.protocols.skill import goals, views
 from checkpoint_git.protocols.skill.drift import merged_work
 from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Facts, Known, Work
@@ -112,12 +113,16 @@ class OpenDecision(NamedTuple):
     proposal: Facts = ()
 
 
-def make_briefs(documents: Iterable[Document], now: int, work: Work = NOTHING) -> list[Brief]:
+def make_briefs(
+    documents: Iterable[Document], now: int, limits: Limits, work: Work = NOTHING
+) -> list[Brief]:
     """Return the brief of each document. work: what the history says; now: seconds since 1970."""
-    return [make_brief(document, now, work.get(document.path, {})) for document in documents]
+    return [
+        make_brief(document, now, limits, work.get(document.path, {})) for document in documents
+    ]
 
 
-def make_brief(document: Document, now: int, known: Known | None = None) -> Brief:
+def make_brief(document: Document, now: int, limits: Limits, known: Known | None = None) -> Brief:
     """Return the brief of one document. known: what the history says of its references."""
     value = document.value or {}
     known = known or {}
@@ -136,7 +141,7 @@ def make_brief(document: Document, now: int, known: Known | None = None) -> Brie
         summary=views.text_field(value, "progress_summary"),
         updated_at=views.text_field(value, "updated_at"),
         age=views.find_age(value, now),
-        stale=views.is_stale(value, now, views.STALE_DAYS["in_progress"]),
+        stale=views.is_stale(value, now, limits.in_progress),
         unstarted=views.is_unstarted(value),
         budget=views.describe_budget(value),
         gate=views.find_gate(value),

@@ -5,13 +5,14 @@ import re
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.merge.conflicts import split_sides
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.limits import Limits
 from checkpoint_git.protocols.skill.brief.brief import Brief, make_brief
 
 MARKERS = "json/conflict-markers"
 _START = re.compile(r"^<{7,}(?= )", re.MULTILINE)
 
 
-def find_sides(document: Document, now: int) -> dict[str, Brief]:
+def find_sides(document: Document, now: int, limits: Limits) -> dict[str, Brief]:
     """Return the brief of "ours" and of "theirs"; {} if the file is broken by more than markers."""
     marker = _START.search(document.text or "")
     if marker is None or all(finding.code != MARKERS for finding in document.findings):
@@ -25,6 +26,6 @@ def find_sides(document: Document, now: int) -> dict[str, Brief]:
             return {}
         if not isinstance(value, dict):
             return {}
-        states[name] = make_brief(document._replace(value=value), now)
+        states[name] = make_brief(document._replace(value=value), now, limits)
 
     return states

@@ -4,18 +4,21 @@ from collections.abc import Sequence
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.limits import Limits
 from checkpoint_git.protocols.skill.brief.brief import Brief, make_briefs
 from checkpoint_git.protocols.skill.brief.next_action import find_next, sort_actions
 from checkpoint_git.protocols.skill.brief.tickets import find_threads, read_tickets
 from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Work
 
 
-def list_briefs(documents: Sequence[Document], now: int, work: Work = NOTHING) -> list[Brief]:
+def list_briefs(
+    documents: Sequence[Document], now: int, limits: Limits, work: Work = NOTHING
+) -> list[Brief]:
     """Return the briefs of documents in order. work: from the history; now: seconds since 1970."""
     tickets = {document.skill: read_tickets(document.value or {}) for document in documents}
     threads = find_threads(tickets)
     briefs = []
-    for brief in make_briefs(documents, now, work):
+    for brief in make_briefs(documents, now, limits, work):
         if brief.skill in threads:
             brief = brief._replace(tickets=threads[brief.skill].text)
         briefs.append(brief)

@@ -12,6 +12,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.refs import read_commit_address
 from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.limits import Limits, read_limits
 from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.brief.brief import Brief, find_decisions, make_brief
 from checkpoint_git.protocols.skill.brief.next_action import Queue, plan_queue
@@ -90,7 +91,8 @@ def summarize_for_page(question: StatusQuestion) -> Summary:
     place, now = question.place, question.now
     documents = _read_documents(place, now)
     work, troubles = read_work(place, documents, now)
-    briefs = list_briefs(documents, now, work)
+    limits = read_limits(place, question.env)
+    briefs = list_briefs(documents, now, limits, work)
     queue = plan_queue(briefs)
     states = sort_states(briefs)
     if len(documents) > _MOST_SKILLS:
@@ -100,7 +102,7 @@ def summarize_for_page(question: StatusQuestion) -> Summary:
         documents = [whole.get(document.path, document) for document in documents]
         for at, state in enumerate(states[:_MOST_SKILLS]):
             if state.path in whole:
-                filled = make_brief(whole[state.path], now, work.get(state.path))
+                filled = make_brief(whole[state.path], now, limits, work.get(state.path))
                 states[at] = filled._replace(tickets=state.tickets)
 
     since = now - _RECENT if question.since is None else read_since(question.since, now)
@@ -113,7 +115,7 @@ def summarize_for_page(question: StatusQuestion) -> Summary:
         now=now,
         since=since,
         address=read_commit_address(place.work_tree) if place.work_tree else "",
-        news=_describe_news(question, lives, states, since),
+        news=_describe_news(question, lives, states, since, limits),
     )
     data = {"skills": len(states), "decisions": len(find_decisions(facts.states))}
     return Summary(data, [*find_broken(documents), *troubles], page=make_parts(facts))
@@ -146,13 +148,14 @@ def sort_states(states: Sequence[Brief]) -> list[Brief]:
 
 
 def _describe_news(
-    question: StatusQuestion, lives: Lives, states: Sequence[Brief], since: int
+    question: StatusQuestion, lives: Lives, states: Sequence[Brief], since: int, limits: Limits
 ) -> str:
     """Return the news since the asked time, else since yesterday."""
     now = question.now
     if question.since is None:
-        return describe_news(lives, states, read_since("yesterday", now), "yesterday", now)
-    return describe_news(lives, states, since, write_instant(since)[:10], now)
+        yesterday = read_since("yesterday", now)
+        return describe_news(lives, states, yesterday, "yesterday", now, limits)
+    return describe_news(lives, states, since, write_instant(since)[:10], now, limits)
 
 
 def make_parts(facts: PageFacts) -> PageParts:

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.terminal_text import plural
+from checkpoint_git.protocols.limits import Limits
 from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.brief.history import LifeEntry
 from checkpoint_git.protocols.skill.brief.page_lives import Lives, find_opened, name_blocker
 
-_LONG_DAYS = 3  # that a blocker is open
 
-
-def describe_news(lives: Lives, states: Sequence[Brief], since: int, named: str, now: int) -> str:
+def describe_news(
+    lives: Lives, states: Sequence[Brief], since: int, named: str, now: int, limits: Limits
+) -> str:
     """Return what changed since an instant in one sentence, "" if no history is known.
 
     named: the instant in words. now, since: seconds since 1970.
@@ -33,10 +34,11 @@ def describe_news(lives: Lives, states: Sequence[Brief], since: int, named: str,
     if decided:
         parts.append(plural(decided, "new decision"))
     waiting = sum(
-        _count_old_blockers(state, lives.by_skill.get(state.skill, ()), now) for state in states
+        _count_old_blockers(state, lives.by_skill.get(state.skill, ()), now, limits.blocked)
+        for state in states
     )
     if waiting:
-        parts.append(f"{plural(waiting, 'blocker')} older than {_LONG_DAYS} days")
+        parts.append(f"{plural(waiting, 'blocker')} older than {limits.blocked} days")
     return ", ".join(parts)
 
 
@@ -44,14 +46,15 @@ def _count_people(names: set[str]) -> str:
     return "1 person" if len(names) == 1 else f"{len(names)} people"
 
 
-def _count_old_blockers(state: Brief, entries: Sequence[LifeEntry], now: int) -> int:
-    """Return how many open blockers history saw being opened longer ago. entries: of this
-    checkpoint.
+def _count_old_blockers(state: Brief, entries: Sequence[LifeEntry], now: int, days: int) -> int:
+    """Return how many open blockers history saw being opened more than so many days ago.
+
+    entries: of this checkpoint.
     """
     opened = find_opened(entries)
     old = 0
     for blocker in state.blockers:
         commit = opened.get(name_blocker(blocker.value))
-        if commit and now - commit.at > _LONG_DAYS * DAY:
+        if commit and now - commit.at > days * DAY:
             old += 1
     return old

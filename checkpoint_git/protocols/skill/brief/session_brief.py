@@ -13,6 +13,7 @@ from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.limits import read_limits
 from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.brief.branches import has_others
 from checkpoint_git.protocols.skill.brief.brief import NO_STATUS, Brief, make_briefs
@@ -52,7 +53,7 @@ def summarize_for_session(question: StatusQuestion) -> Summary:
         for index, document in enumerate(store.iterate_documents(place, now))
     ]
     work, _ = read_work(place, documents, now)
-    briefs = make_briefs(documents, now, work)
+    briefs = make_briefs(documents, now, read_limits(place, question.env), work)
     queue = plan_queue(briefs)
     plan = find_resumable(documents, briefs, queue)
     resumed = _read_resumed(place, documents, plan, now)

@@ -15,6 +15,7 @@ from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import StatusQuestion, Summary
 from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.limits import Limits, read_limits
 from checkpoint_git.protocols.skill.brief.brief import Action, Brief, OpenDecision, find_decisions
 from checkpoint_git.protocols.skill.brief.next_action import shipped_data
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
@@ -61,6 +62,7 @@ class StatusResult(NamedTuple):
 def status(
     place: Place,
     now: int,
+    limits: Limits,
     skill: str | None = None,
     since: int | None = None,
     *,
@@ -82,7 +84,7 @@ def status(
                 # late: few checkpoints are in conflict
                 from checkpoint_git.protocols.skill.brief.conflicted import find_sides
 
-                sides[document.path] = find_sides(document, now)
+                sides[document.path] = find_sides(document, now, limits)
         if in_full or document.skill == skill:
             documents.append(document._replace(text=None))
         else:
@@ -90,7 +92,9 @@ def status(
 
     work, troubles = read_work(place, documents, now)
     broken += troubles
-    states = list_briefs(documents, now, work)  # of all: tickets can lead to another skill's
+    states = list_briefs(
+        documents, now, limits, work
+    )  # of all: tickets can lead to another skill's
     if skill is not None:
         check_skill_name(skill)
         states = [brief for brief in states if brief.skill == skill]
@@ -116,9 +120,11 @@ def summarize_status(question: StatusQuestion) -> Summary:
         since = read_since(question.since, question.now)
 
     result = StatusResult([], [], [], [])
-    if os.path.isdir(question.place.directory):
+    place = question.place
+    if os.path.isdir(place.directory):
+        limits = read_limits(place, question.env)
         in_full = since is not None
-        result = status(question.place, question.now, question.skill, since, in_full=in_full)
+        result = status(place, question.now, limits, question.skill, since, in_full=in_full)
 
     states = result.states
     if question.merged:

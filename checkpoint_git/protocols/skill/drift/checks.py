@@ -161,17 +161,19 @@ def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
 
 @check("drift/stale-in-progress", "warning", remedy="continue it, or set another status")
 def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
-    """In progress, and not updated for more than 7 days."""
+    """In progress, and not updated for more than checkpoint.staleDays days (default: 7)."""
     hint = "continue it, or set --status=complete or failed; or record progress"
-    for finding, summary in _find_stale(facts, "in_progress", "checkpoints in progress"):
+    limit = facts.context.limits.in_progress
+    for finding, summary in _find_stale(facts, "in_progress", limit, "checkpoints in progress"):
         command = _update(summary, blank("--progress_summary=", "what was done"))
         yield finding._replace(hint=advise(hint, *command))
 
 
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
-    """Blocked for more than 3 days."""
-    for finding, summary in _find_stale(facts, "blocked", "blocked checkpoints"):
+    """Blocked for more than blocked_days days (default: 3)."""
+    limit = facts.context.limits.blocked
+    for finding, summary in _find_stale(facts, "blocked", limit, "blocked checkpoints"):
         value = facts.read_value(summary.path)
         answers = find_answers(summary.skill, value)
         if not answers:
@@ -187,16 +189,15 @@ def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
 
 
 def _find_stale(
-    facts: SkillFacts, status: str, noun: str
+    facts: SkillFacts, status: str, limit: int, noun: str
 ) -> Iterator[tuple[Finding, DocumentSummary]]:
     """Yield findings without a hint for checkpoints with a status for longer than its limit.
 
-    noun: of these checkpoints, in the plural.
+    limit: in days. noun: of these checkpoints, in the plural.
     """
-    limit = facts.limits[status]
     code = f"drift/stale-{status.replace('_', '-')}"
     cause = f"{noun} were not updated for more than {limit} days"
-    for summary, days in facts.find_aged(status):
+    for summary, days in facts.find_aged(status, limit):
         state = f"{summary.skill} is {status}"
         message = f"{state}, and was not updated for {days} days (limit: {limit})"
         yield Finding(code, "warning", message, summary.path, "/updated_at", cause=cause), summary
@@ -204,8 +205,8 @@ def _find_stale(
 
 @check("drift/complete-but-moving", "note", remedy="`checkpoint reset NAME`")
 def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
-    """Complete for more than 14 days, and its files changed since."""
-    for summary, days in facts.find_aged("complete"):
+    """Complete for more than complete_days days (default: 14), and its files changed since."""
+    for summary, days in facts.find_aged("complete", facts.context.limits.complete):
         if changed := find_changed_files(summary, facts):
             message = f"it was complete {days} days ago, and {_describe_changes(changed)} since"
             what = "if the work continues, set --status=in_progress; else archive it"

@@ -31,7 +31,6 @@ from checkpoint_git.protocols.skill.drift.generated_files import (
     is_path_like,
 )
 from checkpoint_git.protocols.skill.drift.merged_work import Work, look_up
-from checkpoint_git.protocols.skill.views import STALE_DAYS
 
 GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _MOST_ASKED = 1_000  # paths on one command line
@@ -96,15 +95,10 @@ class SkillFacts:
             return {}
         return value
 
-    @property
-    def limits(self) -> Mapping[str, int]:
-        return {**STALE_DAYS, **self.context.limits}
-
-    def find_aged(self, status: str) -> Iterator[tuple[DocumentSummary, int]]:
-        """Yield the checkpoints with a status for longer than its limit, and the days since they
+    def find_aged(self, status: str, limit: int) -> Iterator[tuple[DocumentSummary, int]]:
+        """Yield the checkpoints with a status for more than so many days, and the days since they
         were written.
         """
-        limit = self.limits[status]
         for summary in self.summaries:
             if summary.status != status or summary.updated_at is None:
                 continue

@@ -10,6 +10,7 @@ from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps, find_claims
 from checkpoint_git.protocols.document import find_broken
+from checkpoint_git.protocols.limits import Limits, read_limits
 from checkpoint_git.protocols.skill.brief.branches import has_others
 from checkpoint_git.protocols.skill.brief.brief import make_briefs
 from checkpoint_git.protocols.skill.brief.next_action import (
@@ -67,18 +68,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="the whole queue, and what was skipped")
 
 
-def next_actions(place: Place, now: int) -> NextResult:
+def next_actions(place: Place, now: int, limits: Limits) -> NextResult:
     """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
     documents = [outline(document) for document in iterate_documents(place, now)]
     work, troubles = read_work(place, documents, now)
-    queue = plan_queue(make_briefs(documents, now, work))
+    queue = plan_queue(make_briefs(documents, now, limits, work))
     return NextResult(queue, [*find_broken(documents), *troubles])
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
     place = find_place(invocation.cwd)
-    (actions, skipped), findings = next_actions(place, invocation.now)
+    limits = read_limits(place, invocation.env)
+    (actions, skipped), findings = next_actions(place, invocation.now, limits)
     if args.skill is not None:
         read_document(place, args.skill, invocation.now)  # raises if there is none
         actions = [action for action in actions if action.skill == args.skill]

@@ -14,6 +14,7 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.limits import Limits, read_limits
 from checkpoint_git.protocols.skill import layout, store, views
 from checkpoint_git.protocols.skill.brief.brief import Action, Brief, OpenBlocker, make_brief
 from checkpoint_git.protocols.skill.brief.next_action import shipped_data
@@ -39,11 +40,12 @@ examples:
   checkpoint resume build --continue      continue even if it says stop
   checkpoint resume build --json
 
-Work may continue if it is in progress and was updated within seven days. Exit code 1 means stop
-and ask (a decision waits; blocked, failed, stale or invalid; a merge in progress), or start over
-because the file cannot be read. Actions whose done_when_merged is merged are skipped. If the last
-update is more than a day old, it also lists the commits since, and generated_files that are
-missing or changed. Contradictions between status, step and progress_table are always shown.
+Work may continue if it is in progress and was updated within the last 7 days (the setting
+checkpoint.staleDays). Exit code 1 means stop and ask (a decision waits; blocked, failed, stale or
+invalid; a merge in progress), or start over because the file cannot be read. Actions whose
+done_when_merged is merged are skipped. If the last update is more than a day old, it also lists the
+commits since, and generated_files that are missing or changed. Contradictions between status, step
+and progress_table are always shown.
 
 exit 1: stop and ask: blocked, failed, stale or invalid
 """
@@ -102,7 +104,9 @@ class ResumeResult(NamedTuple):
         return self.brief.blockers
 
 
-def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
+def resume(
+    place: Place, skill: str, now: int, env: Mapping[str, str], limits: Limits
+) -> ResumeResult:
     """Return how to continue with a skill; a missing or broken checkpoint has a plan, too.
 
     env: the environment in which git is asked about files. Raises CheckpointError for an invalid
@@ -118,13 +122,13 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     if document is None:
         return ResumeResult(plan_missing(skill), None, None, background, [], now, siblings)
 
-    brief = make_brief(document, now)
+    brief = make_brief(document, now, limits)
     plan = plan_resume(document, brief)
     if plan.decision == "start_fresh":
         return ResumeResult(plan, document, brief, background, [], now, siblings)
 
     work, troubles = read_work(place, [document], now)
-    brief = make_brief(document, now, work.get(document.path, {}))
+    brief = make_brief(document, now, limits, work.get(document.path, {}))
     plan = plan_resume(document, brief)
     drift = [*find_contradictions(document, brief), *troubles]
     if plan.decision != "complete":
@@ -181,7 +185,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Run the verb. The exit code is 1 to stop and ask, else 0."""
     layout.check_skill_name(args.skill)
     place = _find_or_plan_place(invocation.cwd)
-    result = resume(place, args.skill, invocation.now, invocation.env)
+    limits = read_limits(place, invocation.env)
+    result = resume(place, args.skill, invocation.now, invocation.env, limits)
     if args.go_on and result.plan.decision == "ask" and "conflict" not in result.plan.reasons:
         go_on = result.plan._replace(decision="continue", question="", answers=())
         result = result._replace(plan=go_on)

@@ -12,6 +12,7 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.limits import read_limits
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.brief.brief import make_brief
 from checkpoint_git.protocols.skill.brief.resume_plan import plan_resume
@@ -120,7 +121,7 @@ def _show_contents(
             findings += document.findings
             continue
         if args.skill is not None:
-            choices = [] if args.public else _list_choices(document, args, invocation)
+            choices = [] if args.public else _list_choices(place, document, args, invocation)
             references = _list_references(place, document, args, invocation)
         is_public = args.public or owner not in ("", document.skill)
         shown = _show_document(document, place.root, is_public=is_public, is_absolute=args.absolute)
@@ -166,12 +167,13 @@ def _rewrite_project_dir(text: str, root: str) -> str:
 
 
 def _list_choices(
-    document: Document, args: Namespace, invocation: Invocation
+    place: Place, document: Document, args: Namespace, invocation: Invocation
 ) -> list[dict[str, str]]:
     """What there is to choose where `resume` stops and asks; also on stderr, as stdout holds the
     file's text.
     """
-    plan = plan_resume(document, make_brief(document, invocation.now))
+    limits = read_limits(place, invocation.env)
+    plan = plan_resume(document, make_brief(document, invocation.now, limits))
     if plan.decision != "ask":
         return []
     answers = [answer for answer in plan.answers if answer.name != "show"]

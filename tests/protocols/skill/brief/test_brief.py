@@ -9,7 +9,7 @@ from typing import Any
 import checkpoint_git.protocols.skill as room
 from checkpoint_git.protocols.skill.brief.brief import NO_STATUS, make_brief
 from checkpoint_git.protocols.skill.views import UNREADABLE
-from tests.support.documents import NOW, broken, decision, document, facts_of
+from tests.support.documents import LIMITS, NOW, broken, decision, document, facts_of
 
 FOLDER = Path(str(room.__file__)).parent
 VIEWS = (
@@ -40,7 +40,7 @@ def test_a_brief_knows_what_is_open_what_is_finished_and_who_is_asked() -> None:
         "recently_done": [{"text": "Announce it", "at": "2026-03-01T09:00:00Z"}],
         "blockers": [decision(proposed_resolution="Merge #1"), decision(id="b2", needs="code_fix")],
     }
-    brief = make_brief(document(**changes), NOW, facts_of("#1"))
+    brief = make_brief(document(**changes), NOW, LIMITS, facts_of("#1"))
     assert [(action.position, action.text, action.is_repeated) for action in brief.actions] == [
         (1, "Announce it", True)
     ]
@@ -53,5 +53,5 @@ def test_a_brief_knows_what_is_open_what_is_finished_and_who_is_asked() -> None:
 
 
 def test_a_brief_of_what_cannot_be_read_says_so() -> None:
-    assert make_brief(broken(), NOW).status == UNREADABLE
-    assert make_brief(document(status=7), NOW).status == NO_STATUS
+    assert make_brief(broken(), NOW, LIMITS).status == UNREADABLE
+    assert make_brief(document(status=7), NOW, LIMITS).status == NO_STATUS

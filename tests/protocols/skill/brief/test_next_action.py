@@ -7,7 +7,7 @@ from checkpoint_git.protocols.skill.brief.brief import make_briefs
 from checkpoint_git.protocols.skill.brief.next_action import RANKS, Queue, SkippedAction, plan_queue
 from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Work
 from checkpoint_git.protocols.skill.views import describe_blocker
-from tests.support.documents import NOW, broken, decision, document, facts_of, work_of
+from tests.support.documents import LIMITS, NOW, broken, decision, document, facts_of, work_of
 
 UNSTARTED = [{"id": "a", "label": "A", "status": "not_started"}]
 
@@ -25,7 +25,7 @@ OF_EVERY_RANK: dict[str, dict[str, Any]] = {
 
 
 def queue_of(documents: list[Document], work: Work = NOTHING, now: int = NOW) -> Queue:
-    return plan_queue(make_briefs(documents, now, work))
+    return plan_queue(make_briefs(documents, now, LIMITS, work))
 
 
 def test_the_queue_goes_by_rank() -> None:

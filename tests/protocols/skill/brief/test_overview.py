@@ -9,7 +9,7 @@ from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.since import find_changes
 from checkpoint_git.protocols.skill.brief.tickets import Ticket, find_threads, read_tickets
 from checkpoint_git.protocols.skill.views import UNREADABLE
-from tests.support.documents import NOW, broken, decision, document, seconds, work_of
+from tests.support.documents import LIMITS, NOW, broken, decision, document, seconds, work_of
 
 
 def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
@@ -20,7 +20,7 @@ def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
         document("waiting", status="blocked", blockers=[decision()]),
         broken("bad"),
     ]
-    assert [state.skill for state in list_briefs(documents, NOW)] == [
+    assert [state.skill for state in list_briefs(documents, NOW, LIMITS)] == [
         "waiting",
         "working",
         "finished",
@@ -31,7 +31,7 @@ def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
 
 def test_a_state_says_what_the_checkpoint_says() -> None:
     (state,) = list_briefs(
-        [document(pm_refs=[{"provider": "jira", "id": "X-1", "role": "source"}])], NOW
+        [document(pm_refs=[{"provider": "jira", "id": "X-1", "role": "source"}])], NOW, LIMITS
     )
     assert (state.status, state.phase, state.step) == ("in_progress", "build-loop", "sprint-2")
     assert (state.complete_rows, len(state.rows)) == (2, 3)
@@ -45,7 +45,7 @@ def test_a_state_says_what_the_checkpoint_says() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_state_of_its_own() -> None:
-    (state,) = list_briefs([broken()], NOW)
+    (state,) = list_briefs([broken()], NOW, LIMITS)
     assert state.status == UNREADABLE
     assert state.age is None
 
@@ -58,7 +58,7 @@ def test_decisions_are_found_in_all_files_and_at_every_status() -> None:
         ),
         document("c", blockers=[decision(needs="code_fix")]),
     ]
-    found = find_decisions(list_briefs(documents, NOW))
+    found = find_decisions(list_briefs(documents, NOW, LIMITS))
     assert sorted((each.skill, each.blocker["id"]) for each in found) == [("a", "b1"), ("b", "b1")]
 
 
@@ -84,7 +84,7 @@ def test_changes_are_what_was_written_since_and_what_was_done_since() -> None:
         document("new", recently_done=done),
     ]
     (change,) = find_changes(
-        documents, list_briefs(documents, NOW), seconds("2026-03-01T12:00:00Z"), {}
+        documents, list_briefs(documents, NOW, LIMITS), seconds("2026-03-01T12:00:00Z"), {}
     )
     assert change.state.skill == "new"
     assert change.done == ["Third"]
@@ -92,7 +92,9 @@ def test_changes_are_what_was_written_since_and_what_was_done_since() -> None:
 
 def test_the_instant_itself_counts_as_since() -> None:
     documents = [document()]
-    assert find_changes(documents, list_briefs(documents, NOW), seconds("2026-03-02T09:30:00Z"), {})
+    assert find_changes(
+        documents, list_briefs(documents, NOW, LIMITS), seconds("2026-03-02T09:30:00Z"), {}
+    )
 
 
 # tickets
@@ -205,7 +207,7 @@ def test_what_is_merged_is_no_next_action_of_a_state_and_does_not_rank_it() -> N
             next_actions=["Merge #1", {"text": "Write the docs", "done_when": "make docs"}],
         ),
     ]
-    working, finished = list_briefs(documents, NOW, merged)
+    working, finished = list_briefs(documents, NOW, LIMITS, merged)
     assert (working.skill, working.actions) == (
         "working",
         [Action(1, "Write the docs", "make docs")],

@@ -16,6 +16,7 @@ from checkpoint_git.protocols.skill.brief.page import PageFacts, make_parts, sor
 from checkpoint_git.protocols.skill.brief.page_lives import Lives
 from checkpoint_git.protocols.skill.store import check_files
 from checkpoint_git.tools.report.page import render
+from tests.support.documents import LIMITS
 from tests.support.html import main_part, read
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
@@ -30,7 +31,7 @@ def make_facts(*values: dict[str, Any], lives: Lives | None = None) -> PageFacts
         for value in values
     ]
     documents = check_files(files, NOW)
-    briefs = list_briefs(documents, NOW)
+    briefs = list_briefs(documents, NOW, LIMITS)
     return PageFacts(documents, briefs, plan_queue(briefs), lives or Lives({}))
 
 
@@ -131,7 +132,7 @@ def test_whatever_a_checkpoint_holds_there_is_a_page_without_its_markup(
 
 def test_a_card_of_what_cannot_be_read_says_why() -> None:
     documents = check_files([(".checkpoints/build.checkpoint.json", b'{"skill": ')], NOW)
-    facts = make_facts()._replace(documents=documents, states=list_briefs(documents, NOW))
+    facts = make_facts()._replace(documents=documents, states=list_briefs(documents, NOW, LIMITS))
     said = read(draw(make_parts(facts), "board")).texts
     assert documents[0].findings[0].message in said
 

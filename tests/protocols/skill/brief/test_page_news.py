@@ -13,6 +13,7 @@ from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.page_lives import Lives
 from checkpoint_git.protocols.skill.brief.page_news import describe_news
 from checkpoint_git.protocols.skill.store import check_files
+from tests.support.documents import LIMITS
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
 
@@ -30,11 +31,15 @@ def read_states() -> list[Brief]:
         {"id": name, "description": "waits", "needs": "user_decision"} for name in ("old", "new")
     ]
     text = json.dumps(checkpoint(status="blocked", blockers=blockers)).encode()
-    return list_briefs(check_files([(".checkpoints/build.checkpoint.json", text)], NOW), NOW)
+    return list_briefs(
+        check_files([(".checkpoints/build.checkpoint.json", text)], NOW), NOW, LIMITS
+    )
 
 
 def news(*entries: LifeEntry) -> str:
-    return describe_news(Lives({"build": entries}), read_states(), NOW - DAY, "yesterday", NOW)
+    return describe_news(
+        Lives({"build": entries}), read_states(), NOW - DAY, "yesterday", NOW, LIMITS
+    )
 
 
 def test_the_news_count_commits_people_and_decisions_since_then() -> None:
@@ -54,7 +59,7 @@ def test_the_news_count_commits_people_and_decisions_since_then() -> None:
 def test_one_commit_of_two_checkpoints_is_one_change() -> None:
     lives = Lives({"build": [entry(0.1, "Ada")], "audit": [entry(0.1, "Ada")]})
     assert (
-        describe_news(lives, [], NOW - DAY, "yesterday", NOW)
+        describe_news(lives, [], NOW - DAY, "yesterday", NOW, LIMITS)
         == "since yesterday: 1 change by 1 person"
     )
 

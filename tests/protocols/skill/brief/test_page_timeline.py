@@ -14,6 +14,7 @@ from checkpoint_git.protocols.skill.brief.page_timeline import (
 )
 from checkpoint_git.protocols.skill.brief.page_weeks import WEEK, Week
 from checkpoint_git.protocols.skill.store import check_files
+from tests.support.documents import LIMITS
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import seconds
@@ -111,7 +112,7 @@ def test_lanes_are_in_the_order_of_time_and_the_latest_are_kept() -> None:
         by_skill[name] = [
             LifeEntry("p", commit, [LifeEvent("step", "step", "", "a", "b")]) for commit in commits
         ]
-    section = draw_timeline(Lives(by_skill), list_briefs(documents, NOW), {}, 60, NOW)
+    section = draw_timeline(Lives(by_skill), list_briefs(documents, NOW, LIMITS), {}, 60, NOW)
     assert section
     assert [lane["skill"] for lane in section.values["lanes"]] == names[10:]
     assert section.note == "since 19 Sep 2026; without 10 more checkpoints"

@@ -15,16 +15,16 @@ from checkpoint_git.protocols.skill.brief.resume_plan import (
     plan_resume,
 )
 from checkpoint_git.protocols.skill.drift.merged_work import Known
-from tests.support.documents import NOW, broken, decision, document, facts_of
+from tests.support.documents import LIMITS, NOW, broken, decision, document, facts_of
 from tests.support.samples import checkpoint_text
 
 
 def plan_of(asked: Document, now: int = NOW, known: Known | None = None) -> ResumePlan:
-    return plan_resume(asked, make_brief(asked, now, known))
+    return plan_resume(asked, make_brief(asked, now, LIMITS, known))
 
 
 def contradictions_of(asked: Document) -> list[Finding]:
-    return find_contradictions(asked, make_brief(asked, NOW))
+    return find_contradictions(asked, make_brief(asked, NOW, LIMITS))
 
 
 def test_fresh_work_in_progress_goes_on() -> None:
@@ -92,7 +92,7 @@ def test_an_incompatible_version_is_a_fresh_start_that_says_why(version: Any) ->
 
 def test_the_context_is_what_a_session_reads_first() -> None:
     asking = document(blockers=[decision(), decision(id="b2", needs="code_fix")])
-    context, brief = find_background(asking), make_brief(asking, NOW)
+    context, brief = find_background(asking), make_brief(asking, NOW, LIMITS)
     assert context.primer["key_decisions"] == ["SQLite for storage", "Passkeys only"]
     assert context.primer["generated_files"] == ["docs/plan.md"]
     assert context.primer["user_preferences"] == ["Short answers"]
@@ -111,12 +111,14 @@ def test_actions_that_have_shipped_are_passed_over() -> None:
     )
     plan = plan_of(asking, NOW, merged)
     assert plan.orientation[-1] == "Next: Run the evaluator"
-    assert make_brief(asking, NOW, merged).actions == [Action(1, "Run the evaluator", "make eval")]
+    assert make_brief(asking, NOW, LIMITS, merged).actions == [
+        Action(1, "Run the evaluator", "make eval")
+    ]
     done = plan_of(document(status="complete", next_actions=["Merge #1"]), NOW, merged)
     assert done.why == "all of it is complete"
     live = document(next_actions=["After #1: deploy"])
     assert plan_of(live, NOW, merged).orientation[-1] == "Next: After #1: deploy"
-    assert make_brief(live, NOW, merged).actions == [
+    assert make_brief(live, NOW, LIMITS, merged).actions == [
         Action(0, "After #1: deploy", None, tuple(merged.values()))
     ]
 

@@ -14,7 +14,7 @@ from checkpoint_git.protocols.skill.brief.since import (
     find_events,
     read_since,
 )
-from tests.support.documents import NOW, document, seconds
+from tests.support.documents import LIMITS, NOW, document, seconds
 from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
@@ -114,7 +114,7 @@ def test_without_an_older_version_only_what_carries_a_time_is_told() -> None:
 def test_a_checkpoint_is_compared_with_its_own_version_of_then() -> None:
     documents = [document("build"), document("deploy")]
     before = {documents[0].path: checkpoint(step="sprint-1")}
-    build, deploy = find_changes(documents, list_briefs(documents, NOW), SINCE, before)
+    build, deploy = find_changes(documents, list_briefs(documents, NOW, LIMITS), SINCE, before)
     assert (build.is_compared, build.events) == (True, [SinceEvent("step", "sprint-1 -> sprint-2")])
     assert (deploy.is_compared, deploy.events) == (False, [])
 

@@ -18,7 +18,7 @@ from checkpoint_git.protocols.skill.brief.status import (
     summarize_status,
 )
 from checkpoint_git.protocols.skill.views import UNREADABLE
-from tests.support.documents import NOW, decision
+from tests.support.documents import LIMITS, NOW, decision
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
@@ -157,19 +157,19 @@ def test_a_skill_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     place = find_place(str(tmp_path))
     for skill in ("ship", "../build"):
         with pytest.raises(CheckpointError):
-            status(place, NOW, skill)
-    assert [state.skill for state in status(place, NOW, "build").states] == ["build"]
+            status(place, NOW, LIMITS, skill)
+    assert [state.skill for state in status(place, NOW, LIMITS, "build").states] == ["build"]
 
 
 def test_a_broken_file_is_a_state_and_a_finding_where_it_is_asked_for(tmp_path: Path) -> None:
     write(tmp_path, build={})
     (tmp_path / ".checkpoints/bad.checkpoint.json").write_text("{")
     place = find_place(str(tmp_path))
-    result = status(place, NOW)
+    result = status(place, NOW, LIMITS)
     assert isinstance(result, StatusResult)
     assert [state.status for state in result.states] == ["in_progress", UNREADABLE]
     assert len(result.findings) == 1
-    assert status(place, NOW, "build").findings == []
+    assert status(place, NOW, LIMITS, "build").findings == []
     assert lines_of(tmp_path)[-1] == ""
     assert state_data(result.states[1])["age_seconds"] is None
 

@@ -11,7 +11,7 @@ from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.drift.facts import GRACE, NamedFile, SkillFacts, make_facts
 from tests.support.contexts import PLACE
-from tests.support.documents import NOW, document, seconds
+from tests.support.documents import LIMITS, NOW, document, seconds
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
@@ -19,42 +19,38 @@ PATH = ".checkpoints/build.checkpoint.json"
 WRITTEN = seconds("2026-03-02T09:30:00Z")
 
 
-def facts_of(
-    *documents: Any, now: int = NOW, place: Place = PLACE, limits: dict[str, int] | None = None
-) -> SkillFacts:
+def facts_of(*documents: Any, now: int = NOW, place: Place = PLACE) -> SkillFacts:
     facts = make_facts(place, documents or [document()], now, {})
-    facts.context.limits = limits or {}
+    facts.context.limits = LIMITS
     return facts
 
 
 @rows(
-    ("status", "days", "limits", "aged"),
+    ("status", "days", "limit", "aged"),
     [
-        ("in_progress", 7, {}, False),
-        ("in_progress", 8, {}, True),
-        ("blocked", 4, {}, True),
-        ("blocked", 3, {}, False),
-        ("complete", 15, {}, True),
-        ("complete", 14, {}, False),
-        ("in_progress", 4, {"in_progress": 3}, True),
+        ("in_progress", 7, 7, False),
+        ("in_progress", 8, 7, True),
+        ("blocked", 4, 3, True),
+        ("blocked", 3, 3, False),
+        ("in_progress", 4, 3, True),
     ],
 )
 def test_a_status_lasts_as_long_as_its_limit(
-    status: str, days: int, limits: dict[str, int], aged: bool
+    status: str, days: int, limit: int, aged: bool
 ) -> None:
-    facts = facts_of(document(status=status), now=WRITTEN + days * DAY + 1, limits=limits)
+    facts = facts_of(document(status=status), now=WRITTEN + days * DAY + 1)
     # a second over the limit counts
-    assert [found for _, found in facts.find_aged(status)] == (
-        [days] if aged or days == facts.limits[status] else []
+    assert [found for _, found in facts.find_aged(status, limit)] == (
+        [days] if aged or days == limit else []
     )
-    exact = facts_of(document(status=status), now=WRITTEN + days * DAY, limits=limits)
-    assert [found for _, found in exact.find_aged(status)] == ([days] if aged else [])
+    exact = facts_of(document(status=status), now=WRITTEN + days * DAY)
+    assert [found for _, found in exact.find_aged(status, limit)] == ([days] if aged else [])
 
 
 def test_an_age_is_of_the_asked_status_and_of_a_known_instant() -> None:
     old = NOW + 100 * DAY
-    assert list(facts_of(document(status="failed"), now=old).find_aged("in_progress")) == []
-    assert list(facts_of(document(updated_at="soon"), now=old).find_aged("in_progress")) == []
+    assert list(facts_of(document(status="failed"), now=old).find_aged("in_progress", 7)) == []
+    assert list(facts_of(document(updated_at="soon"), now=old).find_aged("in_progress", 7)) == []
 
 
 def test_a_project_folder_is_absent_where_it_is_no_absolute_path_of_a_folder(
