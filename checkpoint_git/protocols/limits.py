@@ -10,8 +10,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import command
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.project_file import ProjectFileError, parse_table, read_text
 from checkpoint_git.git.settings import SETTINGS, STALE_DAYS
-from checkpoint_git.protocols.project_file import ProjectFileError, parse_table, read_text
 
 BLOCKED_DAYS = 3
 COMPLETE_DAYS = 14

@@ -41,6 +41,7 @@ CONTRACT = {
     "digest",
     "document",
     "fix",
+    "limits",
     "merge_schema",
     "mismatch",
     "registry",

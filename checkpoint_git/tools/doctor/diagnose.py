@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.progress import Tell
+from checkpoint_git.disk import project_file
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.protocols import project_file
 from checkpoint_git.protocols.check import Check, Context, locate_all, run_checks
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.doctor.catalog import choose_checks, is_code

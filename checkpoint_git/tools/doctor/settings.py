@@ -16,10 +16,10 @@ from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.project_file import ProjectFileError, parse_table
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.limits import THRESHOLDS
 from checkpoint_git.protocols.mismatch import explain_mismatch, quote
-from checkpoint_git.protocols.project_file import ProjectFileError, parse_table
 
 BAD = "doctor/bad-settings"
 UNUSED = "doctor/suppression-unused"
