@@ -57,20 +57,63 @@ def test_every_strategy_is_known_with_the_options_it_needs() -> None:
     assert [name for name in STRATEGIES if lint(strategy=name, **needed.get(name, {}))] == []
 
 
-def test_the_strategies_of_the_merge_are_those_of_the_vocabulary_and_of_the_page() -> None:
+def read_vocabulary() -> dict[str, set[str]]:
+    """Return the options of each strategy as the schema of x-merge has them."""
     vocabulary = json.loads((ROOT / "checkpoint_git/merge/x_merge_schema.json").read_text("utf-8"))
-    forms = [form["properties"]["strategy"] for form in vocabulary["$defs"]["rule"]["oneOf"]]
-    known = {name for form in forms for name in form.get("enum", [form.get("const")])}
-    values, _, lists = (ROOT / "docs/x-merge.md").read_text("utf-8").partition("\n## Lists\n")
-    rows = [*values.partition("| option |")[0].splitlines(), *lists.splitlines()]
-    cells = [row.split("|")[1] for row in rows if row.startswith("| `")]
-    described = {
-        name for cell in cells for name in re.findall(r"`([\w-]+)`", cell.partition(" with ")[0])
-    }
+    options: dict[str, set[str]] = {}
+    for form in vocabulary["$defs"]["rule"]["oneOf"]:
+        named = form["properties"]["strategy"]
+        for name in named.get("enum", [named.get("const")]):
+            assert name not in options, f"{name} is there twice"
+            options[name] = form["properties"].keys() - {"strategy"}
+    return options
 
-    assert known == set(STRATEGIES)
-    assert len(STRATEGIES) == len(known)
-    assert set(STRATEGIES) - described == set()
+
+def read_page() -> dict[str, set[str]]:
+    """Return the options of each strategy as docs/x-merge.md has them."""
+    page = (ROOT / "docs/x-merge.md").read_text("utf-8")
+    _, _, values = page.partition("\n## Values\n")
+    values, _, lists = values.partition("\n## Lists\n")
+    lists, _, _ = lists.partition("\n## ")
+    values, _, of_groups = values.partition("| option | effect |")
+
+    options: dict[str, set[str]] = {}
+    for strategies, _, rest in read_cells(values):
+        names, _, needed = strategies.partition(" with ")
+        for name in read_words(names):
+            options[name] = read_words(needed)
+        assert rest == ""
+    for first, *_ in read_cells(of_groups):
+        options["group"] |= read_words(first)
+    for strategies, listed, *_ in read_cells(lists):
+        for name in read_words(strategies):
+            options[name] = read_words(listed)
+    return options
+
+
+def read_cells(table: str) -> list[list[str]]:
+    """Return the cells of the rows of a table that begin with a word of JSON."""
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    return [line.removeprefix("| ").split("|") for line in rows]
+
+
+def read_words(cell: str) -> set[str]:
+    return set(re.findall(r"`([\w-]+)`", cell))
+
+
+def test_table_vocabulary_page_and_vectors_have_the_same_strategies_and_options() -> None:
+    vocabulary = read_vocabulary()
+    assert sorted(vocabulary) == sorted(STRATEGIES)
+    assert read_page() == vocabulary
+
+    # "object" is what merges without a rule, too
+    vectors = (ROOT / "conformance").glob("vectors/**/*.json")
+    used = {
+        name
+        for path in vectors
+        for name in re.findall(r'"strategy": ?"([\w-]+)"', path.read_text("utf-8"))
+    }
+    assert set(STRATEGIES) - used == {"object"}
 
 
 def test_a_misspelt_strategy_is_refused_with_the_near_one() -> None:
