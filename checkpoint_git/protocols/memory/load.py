@@ -64,7 +64,8 @@ def load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
         reading = read_entity(entity)
         if reading.state in ("corrupted", "foreign"):
-            findings = rules.check_content(entity)
+            stale_days = read_stale_days(invocation.cwd, invocation.env)
+            findings = rules.check(entity, invocation.now, stale_days)
             data = _describe_loaded(entity, reading)
             return Outcome(data, _list_fields(entity, reading), findings)
 
