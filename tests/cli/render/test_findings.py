@@ -77,7 +77,9 @@ def test_a_rule_says_what_its_code_means_and_only_rules_that_occur_are_listed() 
         "drift/x",
         "skill/row-id-twice",
     ]
-    assert rules[0]["shortDescription"]["text"] == "Blocked for more than 3 days"
+    assert rules[0]["shortDescription"]["text"] == (
+        "Blocked for more than blocked_days days (default: 3)"
+    )
     assert rules[0]["defaultConfiguration"] == {"level": "warning"}
     assert rules[1] == {"id": "drift/x"}
     assert rules[2]["help"]["text"] == "Fixed by: rename one"
