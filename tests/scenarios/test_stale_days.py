@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from checkpoint_git import MemoryCheckpoint
 from checkpoint_git.api import Checkpoints
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.disk.discover import find_place, plan_place
 from checkpoint_git.protocols.limits import Limits, read_limits, read_stale_days
 from checkpoint_git.protocols.workflow.api import Workflow
+from checkpoint_git.tools.doctor.diagnose import diagnose
 from checkpoint_git.tools.session.prime import prime
 from tests.support.agents import ask, open_client_here, run
 from tests.support.command import ask_json, run_here
-from tests.support.memory import configure, entity_line, put_graph, serve_files
+from tests.support.memory import MemoryTransport, configure, entity_line, put_graph, serve_files
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
@@ -40,6 +42,12 @@ def project(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> G
         skill="deploy", status="blocked", blockers=[BLOCKER], updated_at=written
     )
     repo.write(".checkpoints/deploy.checkpoint.json", blocked)
+    primer = {"generated_files": ["docs/ship.md"]}
+    complete = checkpoint_text(
+        skill="ship", status="complete", context_primer=primer, updated_at=written
+    )
+    repo.write(".checkpoints/ship.checkpoint.json", complete)
+    repo.write("docs/ship.md", "Shipped\n")
     for variable in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
         monkeypatch.setenv(variable, written)
     repo.commit()
@@ -95,6 +103,9 @@ def list_checkpoint_readers(folder: Path) -> dict[str, bool]:
 def list_other_readers(folder: Path) -> dict[str, bool]:
     """Return the same of the readers of the workflow and of the initiative."""
     workflow = Workflow(folder)
+    saved = MemoryTransport()
+    MemoryCheckpoint(saved, path=folder, now=int(time.time()) - AGE).save(initiative="login")
+    memory = MemoryCheckpoint(saved, path=folder)
     loaded = ask_json(folder, "memory", "load", code=None)
     question = ask_json(folder, "workflow", "resume", code=1)
     validated = ask_json(folder, "workflow", "validate", code=None)
@@ -103,11 +114,13 @@ def list_other_readers(folder: Path) -> dict[str, bool]:
         "status": "5d old, outdated" in run_here("status", cwd=folder).stdout,
         "doctor": "workflow/stale" in read_doctor(folder),
         "workflow resume": "started 5 days ago" in question["question"],
+        "what it found": "workflow/stale" in {row["code"] for row in question["findings"]},
         "workflow validate": "workflow/stale" in {row["code"] for row in validated["findings"]},
         "memory load": "memory/outdated" in {row["code"] for row in loaded["findings"]},
         "memory doctor": "5 days old" in run_here("memory", "doctor", cwd=folder).stdout,
         "Python resume": workflow.resume().question.kind == "stale",
         "Python validate": "workflow/stale" in {row.code for row in workflow.validate()},
+        "Python memory": "memory/outdated" in {row.code for row in memory.validate()},
     }
 
 
@@ -141,6 +154,25 @@ def test_every_reader_of_checkpoints_has_the_days_of_the_project(project: GitRep
     project.git("config", "checkpoint.staleDays", "6")
     assert read_limits(find_place(str(project.path)), os.environ) == Limits(6, 6, 14)
     assert "stale (5d)" not in run_here("status", cwd=project.path).stdout
+
+
+def test_the_doctor_has_the_days_of_the_project_for_what_is_complete(
+    project: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+        monkeypatch.delenv(variable)
+    project.write("docs/ship.md", "Shipped, and changed\n")
+    project.commit()
+    place = find_place(str(project.path))
+
+    def find_complete() -> tuple[bool, set[str]]:
+        found = diagnose(place, int(time.time()), env=dict(os.environ))
+        codes = {finding.code for finding in found.findings}
+        return "drift/complete-but-moving" in codes, set(found.over)
+
+    assert find_complete() == (False, set())
+    project.write(".checkpoints/doctor.toml", "[thresholds]\ncomplete_days = 4\n")
+    assert find_complete() == (True, {".checkpoints/ship.checkpoint.json"})
 
 
 def test_each_side_of_a_conflict_has_the_days_of_the_setting(project: GitRepo) -> None:
