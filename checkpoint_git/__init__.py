@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from checkpoint_git.protocols.memory.api import MemoryCheckpoint as MemoryCheckpoint
     from checkpoint_git.protocols.pipeline.api import Pipeline as Pipeline
     from checkpoint_git.protocols.restore.api import RestorePoints as RestorePoints
-    from checkpoint_git.protocols.restore.api import savepoint as savepoint
+    from checkpoint_git.protocols.restore.savepoint import savepoint as savepoint
     from checkpoint_git.protocols.workflow.api import Workflow as Workflow
     from checkpoint_git.version import __version__ as __version__
 
@@ -27,7 +27,7 @@ _HOMES = {
     "RestorePoints": "protocols.restore.api",
     "Workflow": "protocols.workflow.api",
     "__version__": "version",
-    "savepoint": "protocols.restore.api",
+    "savepoint": "protocols.restore.savepoint",
 }
 __all__ = [*_HOMES]
 

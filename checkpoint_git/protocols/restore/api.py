@@ -1,9 +1,8 @@
-"""Restore points for Python, and savepoints inside one process. It never prints or prompts."""
+"""Make and use restore points from Python. Nothing is printed, and nobody is asked."""
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
 Ids = list[str]
-Execute = Callable[[str], object]
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -30,8 +28,8 @@ class RestorePoints:
     """The restore points of one workspace: verified ways back, made before anything dangerous.
 
     root: a folder in it, from which relative scopes start, or a git.Repo. The workspace is the
-    repository around it; outside git the nearest folder upward with .checkpoints, else root itself.
-    now: as for Checkpoints.
+    repository around it; outside git the nearest folder upward with .checkpoints, else root
+    itself. now: as for Checkpoints.
     """
 
     def __init__(self, root: "Folder" = ".", now: int | None = None) -> None:
@@ -58,10 +56,10 @@ class RestorePoints:
         """Make a point, read it back and rehearse it. The result has its id as checkpoint_id.
 
         scope: files, folders, patterns. states: key -> a value that JSON can hold, or a
-        pathlib.Path of a JSON file. databases: URLs. tables: of the one PostgreSQL database, all if
-        none are named. expiry: "24h", "7d", ... include: files to keep although their names suggest
-        secrets. absent: a path that does not exist may be named, and going back removes what is
-        made there.
+        pathlib.Path of a JSON file. databases: URLs. tables: of the one PostgreSQL database, all
+        if none are named. expiry: "24h", "7d", ... include: files to keep although their names
+        suggest secrets. absent: a path that does not exist may be named, and going back removes
+        what is made there.
         """
         workspace = self._workspace
         requests = parts.request_databases(workspace, list(databases), list(tables))
@@ -102,11 +100,11 @@ class RestorePoints:
     ) -> operations.RolledBackPoint:
         """Go back to a point, also an automatic one, and verify the result.
 
-        result.safety is the point of what was there before. scope: only these paths, "state:KEY" or
-        URLs. on_state: takes (key, value) of each state, None if there was none. state_to: key ->
-        file. databases: URLs with the passwords that going back needs. index: of git, too.
-        operation: HEAD, its branch, and a merge, rebase or cherry-pick in progress, with the index.
-        force: although expired. here: although another work tree made it.
+        result.safety is the point of what was there before. scope: only these paths, "state:KEY"
+        or URLs. on_state: takes (key, value) of each state, None if there was none. state_to: key
+        -> file. databases: URLs with the passwords that going back needs. index: of git, too.
+        operation: HEAD, its branch, and a merge, rebase or cherry-pick in progress, with the
+        index. force: although expired. here: although another work tree made it.
         """
         workspace = self._workspace
         within = None
@@ -200,94 +198,3 @@ def _texts(paths: Paths) -> list[str]:
     if isinstance(paths, str | os.PathLike):
         return [os.fspath(paths)]
     return [os.fspath(path) for path in paths]
-
-
-@contextmanager
-def savepoint(connection: Any) -> Iterator[str]:
-    """SAVEPOINT before the block, RELEASE after it, ROLLBACK TO if it raises; gives its name.
-
-    It is in that connection and ends with it: what must outlive the process is
-    RestorePoints.create(databases=...). connection: a DB-API connection (sqlite3, psycopg, ...) or
-    one of SQLAlchemy's Core. Savepoints may be nested. The transaction around it stays the
-    caller's: nothing is committed here unless the connection is in autocommit mode, where a block
-    that succeeds is kept. Raises CheckpointError if the block ended the transaction itself, so that
-    nothing could be undone.
-    """
-    driver, execute = _open_connection(connection)
-    has_begun = _begin(driver, execute)  # then the transaction must be ended here
-    name = f"checkpoint_{os.urandom(8).hex()}"
-    quoted = f'"{name}"'
-    release = f"RELEASE SAVEPOINT {quoted}"
-
-    try:
-        execute(f"SAVEPOINT {quoted}")
-    except BaseException:
-        if has_begun:
-            execute("ROLLBACK")
-        raise
-
-    try:
-        yield name
-    except BaseException as error:
-        _end(driver, execute, (f"ROLLBACK TO SAVEPOINT {quoted}", release), error)
-        if has_begun:
-            execute("ROLLBACK")
-        raise
-
-    _end(driver, execute, (release,), None)
-    if has_begun:
-        execute("COMMIT")
-
-
-def _open_connection(connection: Any) -> tuple[Any, Execute]:
-    if hasattr(connection, "exec_driver_sql"):  # SQLAlchemy: it must know of the transaction
-        return connection.connection.driver_connection, connection.exec_driver_sql
-    if not hasattr(connection, "cursor"):
-        hint = "give the connection itself; of an SQLAlchemy session: session.connection()"
-        raise CheckpointError(f"a {type(connection).__name__} is not a database connection", hint)
-
-    def execute(sql: str) -> None:
-        with closing(connection.cursor()) as cursor:
-            cursor.execute(sql)
-
-    return connection, execute
-
-
-def _begin(driver: Any, execute: Execute) -> bool:
-    """Begin a transaction if there is none, and return whether it must be ended here."""
-    if isinstance(driver, sqlite3.Connection):
-        # It opens one by itself before INSERT and the like only: a savepoint on its own would be
-        # the transaction, and RELEASE would commit what the caller may still want to roll back. In
-        # autocommit mode that is what is wanted.
-        mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1: by isolation_level
-        is_automatic = mode is False or (mode is not True and driver.isolation_level is not None)
-        if is_automatic and not driver.in_transaction:
-            execute("BEGIN")
-        return False
-
-    # psycopg's word for being in a transaction that was opened by hand; 0 is idle
-    status = getattr(getattr(driver, "info", None), "transaction_status", 0)
-    must_begin = getattr(driver, "autocommit", False) is True and status == 0
-    if must_begin:
-        execute("BEGIN")
-    return must_begin
-
-
-def _end(
-    driver: Any,
-    execute: Execute,
-    statements: tuple[str, ...],
-    error: BaseException | None,
-) -> None:
-    """End a savepoint. error: of the block, if it raised."""
-    try:
-        if isinstance(driver, sqlite3.Connection) and not driver.in_transaction:
-            raise CheckpointError("the transaction is over")
-        for statement in statements:
-            execute(statement)
-    except Exception as trouble:
-        what = "what it did could not be undone" if error else "it may be committed already"
-        message = f"the block ended the transaction of its savepoint, and {what} ({trouble})"
-        hint = "no commit(), rollback(), executescript() or `with connection:` "
-        hint += "inside a savepoint's block"
-        raise CheckpointError(message, hint) from (error or trouble)

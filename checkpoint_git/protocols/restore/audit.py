@@ -1,4 +1,7 @@
-"""The log of operations: a line for each, failures too, bound to the one before by its hash."""
+"""Write and read the log of operations.
+
+It has a line for each operation, failures too, bound to the line before by its hash.
+"""
 
 import errno
 import json
@@ -116,7 +119,9 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
     if type(number) is not int or number > _LAST:
         return None
     body = {key: member for key, member in value.items() if key != "hash"}
-    return value if value.get("hash") == sha256(_canonical(body)).hexdigest() else None
+    if value.get("hash") != sha256(_canonical(body)).hexdigest():
+        return None
+    return value
 
 
 def read_records(root: str) -> list[tuple[int, bytes]]:

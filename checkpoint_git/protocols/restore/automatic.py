@@ -1,4 +1,4 @@
-"""Automatic restore points (see snapshot.py): a list of them, and each for a rollback to use."""
+"""List automatic restore points (see snapshot.py), and open one for a rollback."""
 
 import os
 import stat
@@ -11,12 +11,19 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import command, join_hints
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_link
-from checkpoint_git.git.objects import GITLINK, SYMLINK, Blobs, Change, diff_trees, read_tree
-from checkpoint_git.git.objects import TreeEntry as TreeEntry
+from checkpoint_git.git.objects import (
+    GITLINK,
+    SYMLINK,
+    Blobs,
+    Change,
+    TreeEntry,
+    diff_trees,
+    read_tree,
+)
 from checkpoint_git.git.private_objects import quiet_env, write_contents
 from checkpoint_git.git.run import read_names, run_git
 from checkpoint_git.protocols.restore import contents, layout, rules, snapshot, store
-from checkpoint_git.protocols.restore.contents import ContentEntry, Location
+from checkpoint_git.protocols.restore.contents import ContentEntry, Kind, Location
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms import git
 from checkpoint_git.protocols.restore.scope import look_at
@@ -25,12 +32,15 @@ from checkpoint_git.protocols.restore.store import Manifest
 AUTOMATIC = "auto-"  # how their ids begin
 _FORMAT = "--format=%H%n%T%n%cI%n%gs%n%b"
 _FIELDS = 4  # in lines of their own, before the notes
+_SHORTEST_WORD = 8  # letters of an id that name no point yet
 
 
 class Snapshot(NamedTuple):
+    """An automatic restore point."""
+
     id: str
     tree: str
-    at: str
+    made_at: str  # RFC 3339
     session: str
     before: str  # "before Edit"
     # "branch", "head" ("none" for none) and "staged"; none in those of earlier versions
@@ -38,42 +48,43 @@ class Snapshot(NamedTuple):
 
 
 def read_snapshots(workspace: Workspace) -> list[Snapshot]:
-    """Return those of this work tree, session by session, oldest first."""
+    """Return the automatic points of this work tree, session by session, oldest first."""
     words = ["log", "--walk-reflogs", "-z", _FORMAT, snapshot.REF, "--"]
-    out = run_git(words, workspace.root, env=quiet_env(workspace.env), check=False).out.decode(
-        "utf-8", "replace"
-    )
+    printed = run_git(words, workspace.root, env=quiet_env(workspace.env), check=False).out
     sessions: dict[str, list[Snapshot]] = {}
-    for record in reversed(out.split("\0")):
+    for record in reversed(printed.decode("utf-8", "replace").split("\0")):
         lines = record.split("\n")
         if len(lines) > _FIELDS:
-            commit, tree, at, label = lines[:_FIELDS]
-            session, _, before = escape_controls(shorten(label, 200)).partition(" ")
-            notes = dict(line.split(" ", 1) for line in lines[_FIELDS:] if " " in line)
-            found = Snapshot(f"{AUTOMATIC}{commit[:12]}", tree, at, session, before, notes)
-            sessions.setdefault(session, []).append(found)
+            found = _read_record(lines)
+            sessions.setdefault(found.session, []).append(found)
 
     return [found for group in sessions.values() for found in group]
 
 
+def _read_record(lines: Sequence[str]) -> Snapshot:
+    """Return the point of a record of the log. lines: in _FORMAT."""
+    commit, tree, made_at, label = lines[:_FIELDS]
+    session, _, before = escape_controls(shorten(label, 200)).partition(" ")
+    notes = dict(line.split(" ", 1) for line in lines[_FIELDS:] if " " in line)
+    return Snapshot(f"{AUTOMATIC}{commit[:12]}", tree, made_at, session, before, notes)
+
+
 def find_snapshot(workspace: Workspace, word: str) -> Snapshot:
-    """Return the one whose id is or begins with a word. Raises CheckpointError."""
-    found = {
-        one.id: one
-        for one in read_snapshots(workspace)
-        if len(word) > 8 and one.id.startswith(word)
-    }
+    """Return the point whose id is or begins with a word. Raises CheckpointError."""
+    found: dict[str, Snapshot] = {}
+    if len(word) > _SHORTEST_WORD:
+        for known in read_snapshots(workspace):
+            if known.id.startswith(word):
+                found[known.id] = known
+
     if len(found) == 1:
         return found.popitem()[1]
     shown = escape_controls(shorten(word, 60))
-    message = (
-        f"{len(found)} restore points begin with {shown}"
-        if found
-        else f"no such restore point: {shown}"
-    )
-    raise CheckpointError(
-        message, command("checkpoint", "restore-point", "list", more=" shows those that are")
-    )
+    message = f"no such restore point: {shown}"
+    if found:
+        message = f"{len(found)} restore points begin with {shown}"
+    hint = command("checkpoint", "restore-point", "list", more=" shows those that are")
+    raise CheckpointError(message, hint)
 
 
 @contextmanager
@@ -88,21 +99,20 @@ def open_snapshot(
     found = find_snapshot(workspace, word)
     tree = read_tree(workspace.root, found.tree, quiet_env(workspace.env), within or ())
     wanted = {path: entry for path, entry in tree.items() if entry.mode != GITLINK}
-    closed = [] if dry_run else _open_closed(workspace.root, wanted)
+    closed: list[str] = []
+    if not dry_run:
+        closed = _open_closed(workspace.root, wanted)
     changes = _find_changes(workspace, found, within)
     _check_places(workspace.root, wanted, changes)
 
     paths = [change.path for change in changes if change.after]
     paths += [path for path in closed if path not in paths]
-    if with_git and not changes and not paths:  # any file: a point without one has no index
-        paths = [
-            path for path in sorted(wanted) if os.path.isfile(os.path.join(workspace.root, path))
-        ][:1]
+    if with_git and not changes and not paths:
+        paths = _find_any_file(workspace.root, wanted)
 
     staged = _read_staged(workspace, found)
-    entries = _read_entries(
-        workspace, {path: wanted[path] for path in paths}, frozenset(closed), staged
-    )
+    chosen = {path: wanted[path] for path in paths}
+    entries = _read_entries(workspace, chosen, frozenset(closed), staged)
     asked = [*paths, *(change.path for change in changes if not change.after)]
     # what is behind a link is not there yet: the rollback removes the link first
     asked = [path for path in asked if not find_link(os.path.dirname(path), workspace.root)]
@@ -116,12 +126,23 @@ def open_snapshot(
         yield manifest, Location(workspace.root, folder, workspace.env)
 
 
+def _find_any_file(root: str, wanted: Iterable[str]) -> list[str]:
+    """Return one file that is there, if any: a point without a file has no index."""
+    for path in sorted(wanted):
+        if os.path.isfile(os.path.join(root, path)):
+            return [path]
+    return []
+
+
 def _plain(note: str) -> str:
     return "" if note == "none" else note
 
 
 def _read_staged(workspace: Workspace, found: Snapshot) -> dict[str, TreeEntry]:
-    """Return the entries of the index that the point keeps; none for points of earlier versions."""
+    """Return the entries of the index that the point keeps.
+
+    Points of earlier versions keep none.
+    """
     if "staged" not in found.notes:
         return {}
     entries = read_tree(workspace.root, found.notes["staged"], quiet_env(workspace.env), ["0"])
@@ -138,7 +159,7 @@ def _describe(
     return {
         "id": found.id,
         "type": "git_stash",
-        "created_at": found.at,
+        "created_at": found.made_at,
         "expires_at": None,
         "scope": {
             "asked": list(asked),
@@ -161,12 +182,9 @@ def _find_changes(
     try:
         present = snapshot.take(workspace.root, "")
     except OSError as error:
-        hint = join_hints(
-            command("git", "add", "-A", "--dry-run", more=" shows why"), "nothing was changed"
-        )
-        raise CheckpointError(
-            f"git cannot add what is here: {escape_controls(str(error))}", hint
-        ) from None
+        message = f"git cannot add what is here: {escape_controls(str(error))}"
+        trial = command("git", "add", "-A", "--dry-run", more=" shows why")
+        raise CheckpointError(message, join_hints(trial, "nothing was changed")) from None
 
     places = [f":(top,literal){path}" for path in within or ()]
     changes = diff_trees(workspace.root, present, found.tree, places, quiet_env(workspace.env))
@@ -209,7 +227,8 @@ def _check_places(root: str, wanted: Iterable[str], changes: Iterable[Change]) -
 
 def _open_closed(root: str, wanted: Iterable[str]) -> list[str]:
     """Open folders and files that their owner may not read, and return those files."""
-    closed, known = list[str](), set[str]()
+    closed: list[str] = []
+    known: set[str] = set()
     for path in sorted(wanted):
         parts = path.split("/")
         for count in range(1, len(parts) + 1):
@@ -252,28 +271,25 @@ def _read_entries(
 
     entries = []
     with Blobs(workspace.root, env) as reader:
-        for (path, blob), pieces in zip(
-            blobs.items(), reader.stream_all(list(blobs.values())), strict=True
-        ):
+        streams = reader.stream_all(list(blobs.values()))
+        for (path, blob), pieces in zip(blobs.items(), streams, strict=True):
             if pieces is None:
-                raise CheckpointError(
-                    f"git has lost the content of {escape_controls(path)}", "nothing was changed"
-                )
-            digest, size = sha256(), 0
+                message = f"git has lost the content of {escape_controls(path)}"
+                raise CheckpointError(message, "nothing was changed")
+
+            digest = sha256()
+            size = 0
             for piece in pieces:
                 digest.update(piece)
                 size += len(piece)
-            is_link = wanted[path].mode == SYMLINK
-            mode = (
-                0o777
-                if is_link
-                else _find_mode(workspace.root, path, wanted[path], is_known=path not in closed)
-            )
-            entries.append(
-                ContentEntry(
-                    path, "link" if is_link else "file", mode, size, digest.hexdigest(), blob
-                )
-            )
+
+            kind: Kind = "file"
+            if wanted[path].mode == SYMLINK:
+                kind = "link"
+                mode = 0o777
+            else:
+                mode = _find_mode(workspace.root, path, wanted[path], is_known=path not in closed)
+            entries.append(ContentEntry(path, kind, mode, size, digest.hexdigest(), blob))
 
     return entries
 
@@ -300,9 +316,16 @@ def _find_stored(
 
 
 def _find_mode(root: str, path: str, entry: TreeEntry, *, is_known: bool) -> int:
-    """Return the mode of the present file if it is as executable as the point's, else the usual."""
+    """Return the mode of the present file if that is as executable as the point's.
+
+    Otherwise the usual mode. is_known: the present mode is the user's.
+    """
     is_executable = entry.mode == "100755"
-    status = layout.read_status(os.path.join(root, path)) if is_known else None
+    status = None
+    if is_known:
+        status = layout.read_status(os.path.join(root, path))
     if status and stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o100) == is_executable:
         return status.st_mode & 0o777
-    return (0o777 if is_executable else 0o666) & ~_read_umask()
+
+    mode = 0o777 if is_executable else 0o666
+    return mode & ~_read_umask()

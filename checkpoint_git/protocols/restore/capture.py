@@ -1,8 +1,8 @@
-"""What a restore point is asked to hold, and which files that means: no secrets, none ignored."""
+"""Find the files that a restore point is to hold: no secrets, none that git ignores."""
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -17,14 +17,14 @@ _NESTED = "another repository, of which the files are kept and its own history i
 
 
 class PointRequest(NamedTuple):
-    """What a point is asked to hold."""
+    """A request for a point, with all that it is to hold."""
 
     asked: Sequence[str] = ()  # scopes; none for a point without files
     reason: str = ""
     kind: str = "file_backup"
     expires: int | None = None
     parts: Sequence[PartRequest] = ()  # states and databases
-    plain: frozenset[str] = frozenset()  # those of `asked` that are not patterns
+    plain: frozenset[str] = frozenset()  # names in `asked` that are not patterns
     include: frozenset[str] = frozenset()  # paths to keep although their names suggest secrets
     may_lack: bool = True  # what is asked for may be missing
     made_for: str = ""  # "rollback" and "guard" for what the user did not ask for
@@ -61,11 +61,10 @@ def plan_capture(
 
     secret = _find_secret(workspace, named.secret, request.include)
     harmless = [scope_path for scope_path in named.secret if scope_path.path not in secret]
-    found = [
-        scope_path for scope_path in [*named.found, *harmless] if scope_path.path not in claimed
-    ]
+    candidates = [*named.found, *harmless]
+    found = [scope_path for scope_path in candidates if scope_path.path not in claimed]
     found.sort(key=lambda scope_path: scope_path.path)
-    ignored = list[str]()
+    ignored: list[str] = []
     if request.kind == "git_stash":
         found, ignored = _split_ignored(workspace, named.asked, found)
     _check_not_empty(found, secret, claimed)
@@ -126,13 +125,11 @@ def _find_secret(
     # a name alone makes no secret of code, of documents, and of what the repository tracks
     paths = [scope_path.path for scope_path in found if scope_path.path not in include]
     doubtful = [path for path in paths if rules.is_doubtful(path)]
-    tracked = private_objects.read_tracked(
-        workspace.root,
-        doubtful if workspace.git_dir else [],
-        workspace.env,
-    )
+    tracked: Collection[str] = ()
+    if workspace.git_dir:
+        tracked = private_objects.read_tracked(workspace.root, doubtful, workspace.env)
 
-    kept = set[str]()
+    kept: set[str] = set()
     for path in doubtful:
         if path in tracked or rules.is_harmless(os.path.join(workspace.root, path)):
             kept.add(path)
@@ -155,17 +152,19 @@ def _split_ignored(
     files = frozenset(ignored).difference(folders)
     named = _find_named(root, asked, files, folders)
 
-    kept = list[ScopePath]()
-    left_out = set[str]()
+    kept: list[ScopePath] = []
+    left_out: set[str] = set()
     for scope_path in found:
         path = scope_path.path
         way = f"{path}/"
         is_ignored = path in files or way.startswith(folders)
         if not is_ignored or way.startswith(named):
             kept.append(scope_path)
-            continue
-        around = path if path in files else _find_around(way, folders)
-        left_out.add(path if around == f"{layout.FOLDER}/" else around)
+        elif path in files:
+            left_out.add(path)
+        else:
+            around = _find_around(way, folders)
+            left_out.add(path if around == f"{layout.FOLDER}/" else around)
 
     # .checkpoints alone does not count: files of the user in it are listed themselves
     return kept, sorted(left_out - {layout.FOLDER})
@@ -178,15 +177,17 @@ def _find_named(
     folders: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Return the ignored paths that were named themselves, each with a final "/"."""
-    named = list[str]()
+    named: list[str] = []
     for path in asked:
         if not path or not (path in files or f"{path}/".startswith(folders)):
             continue
-        is_there = os.path.lexists(os.path.join(root, path))
-        matches = [] if is_there else scope.match(root, path)  # it may be a pattern
+        matches: list[str] = []
+        if not os.path.lexists(os.path.join(root, path)):  # it may be a pattern
+            matches = scope.match(root, path)
         named += matches or [path]
     return tuple(f"{path}/" for path in named)
 
 
 def _find_around(way: str, folders: Sequence[str]) -> str:
+    """Return the folder that a path is in, or is itself. way: the path with a final "/"."""
     return next(folder for folder in folders if way.startswith(folder))

@@ -1,4 +1,4 @@
-"""What the doctor checks of restore points; silent if there are none."""
+"""The doctor's checks of restore points, which are silent if there are none."""
 
 import os
 from collections.abc import Iterator
@@ -11,10 +11,12 @@ from checkpoint_git.protocols.restore.layout import AUDIT_LOG, FOLDER, find_base
 class PointFacts:
     def __init__(self, context: Context) -> None:
         self.context = context
-        top, git_dir = context.place.top, context.place.git_dir
-        bases = {find_base(top, git_dir), os.path.join(top, FOLDER)}
+        self.is_deep = "restore/content" in context.codes
+        top = context.place.top
+        bases = {find_base(top, context.place.git_dir), os.path.join(top, FOLDER)}
         has_log = os.path.lexists(os.path.join(top, AUDIT_LOG))
-        self.has_points = not context.skill and (has_log or any(map(list_ids, bases)))
+        has_folders = any(list_ids(base) for base in bases)
+        self.has_points = not context.skill and (has_log or has_folders)
 
     @fact("the content of restore points", (), needs_git=False)
     def findings(self) -> "list[Finding]":
@@ -23,9 +25,7 @@ class PointFacts:
         from checkpoint_git.protocols.restore.damage import read_troubles
 
         context = self.context
-        return read_troubles(
-            context.place, context.env, context.now, deep="restore/content" in context.codes
-        )
+        return read_troubles(context.place, context.env, context.now, deep=self.is_deep)
 
 
 @check("restore", "error", remedy="as each finding says")
@@ -34,8 +34,9 @@ def find_point_trouble(facts: PointFacts) -> Iterator[Finding]:
 
     ([list](restore-points.md#findings))
     """
-    deep = "restore/content" in facts.context.codes
-    return (one for one in facts.findings if not (deep and one.code == "restore/content"))
+    for finding in facts.findings:
+        if finding.code != "restore/content" or not facts.is_deep:
+            yield finding
 
 
 @check(
@@ -49,4 +50,4 @@ def find_content_trouble(facts: PointFacts) -> list[Finding]:
 
     Missing content is always reported; every byte is read only with `--check restore`.
     """
-    return [one for one in facts.findings if one.code == "restore/content"]
+    return [finding for finding in facts.findings if finding.code == "restore/content"]

@@ -19,7 +19,7 @@ SQLITE_SIDES = ("-wal", "-shm", "-journal")  # endings of the files that belong 
 
 
 class Location(NamedTuple):
-    """Where a point is."""
+    """The place of a point."""
 
     root: str  # the workspace, absolute
     folder: str  # the point's folder, absolute; it has another name while the point is made
@@ -36,7 +36,7 @@ class ScopePath(NamedTuple):
 
 
 class ContentEntry(NamedTuple):
-    """What a point holds of one path."""
+    """A path as a point holds it."""
 
     path: str  # relative to the workspace, with "/"; bytes that are not UTF-8: as os.fsdecode does
     kind: Kind
@@ -68,11 +68,12 @@ class Part(NamedTuple):
 
 def match_twins(entries: Iterable[ContentEntry]) -> list[ContentEntry]:
     """Return entries by path, each twin with the first name of its file that is among them."""
-    first_names = dict[str, str]()
+    first_names: dict[str, str] = {}
     matched = []
     for entry in sorted(entries, key=lambda entry: entry.path):
         first = first_names.setdefault(entry.twin or entry.path, entry.path)
-        matched.append(entry._replace(twin="" if first == entry.path else first))
+        twin = "" if first == entry.path else first
+        matched.append(entry._replace(twin=twin))
     return matched
 
 
@@ -92,7 +93,7 @@ def compare_entries(
 
 
 def _compare(old: ContentEntry | None, new: ContentEntry | None) -> str:
-    """Return how an entry changed, as in Difference; "" if it did not."""
+    """Return how an entry changed, as in ContentDifference; "" if it did not."""
     if old is None:
         return "added"
     if new is None:

@@ -1,4 +1,4 @@
-"""What is wrong with restore points: with their manifests, refs, content, and the log."""
+"""Find what is wrong with restore points: their manifests, refs and content, and the log."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from checkpoint_git.protocols.restore.store import Manifest, find_state
 
 
 class Log(NamedTuple):
-    """What the log of operations says about points."""
+    """The points that the log of operations names."""
 
     made: Mapping[str, str]  # point -> the digest of its manifest
     cleared: frozenset[str]  # points that were deleted
@@ -29,9 +29,9 @@ class Log(NamedTuple):
 
 
 def read_log(root: str) -> Log:
-    """Return what the log of a workspace says."""
-    made = dict[str, str]()
-    cleared = set[str]()
+    """Return the points in the log of a workspace."""
+    made: dict[str, str] = {}
+    cleared: set[str] = set()
     lines = audit.read_records(root)
 
     for _, line in lines:
@@ -41,7 +41,8 @@ def read_log(root: str) -> Log:
         point = str(record.get("checkpoint_id"))
         if record.get("operation") == "create":
             details = record.get("details")
-            made.setdefault(point, str(details.get("digest")) if isinstance(details, dict) else "")
+            digest = str(details.get("digest")) if isinstance(details, dict) else ""
+            made.setdefault(point, digest)
         elif record.get("operation") in ("drop", "gc"):
             cleared.add(point)
 
@@ -49,8 +50,10 @@ def read_log(root: str) -> Log:
 
 
 def _useless(code: str, message: str, manifest: Manifest) -> Finding:
-    option = ("--foreign",) if manifest.is_foreign else ()
-    drop = ("checkpoint", "restore-point", "drop", *option, manifest.id)
+    drop = ["checkpoint", "restore-point", "drop"]
+    if manifest.is_foreign:
+        drop.append("--foreign")
+    drop.append(manifest.id)
     hint = advise("no rollback is possible: create a new one, then", *drop)
     return Finding(code, "error", message, _path_of(manifest), hint=hint)
 
@@ -119,9 +122,8 @@ def _check_record(
 ) -> Iterator[Finding]:
     """Yield what is wrong with a point apart from its content."""
     if manifest.is_foreign:
-        message = (
-            f"{manifest.id} was not made in this clone: it is untrusted, and no command uses it"
-        )
+        message = f"{manifest.id} was not made in this clone: it is untrusted, "
+        message += "and no command uses it"
         drop = ("checkpoint", "restore-point", "drop", "--foreign", manifest.id)
         hint = advise("ignore it, or remove it", *drop)
         yield Finding("restore/foreign", "warning", message, _path_of(manifest), hint=hint)

@@ -1,4 +1,4 @@
-"""What tools call of restore points: whether any is left, for uninstall."""
+"""Count restore points, for uninstall."""
 
 import os
 from collections.abc import Mapping
@@ -9,11 +9,10 @@ from checkpoint_git.protocols.restore import layout
 
 
 def count_untracked(work_tree: str, env: Mapping[str, str]) -> int:
-    # Those that are only a ref count too
-    refs = private_objects.read_refs(work_tree, layout.REF_PREFIX, env)
-    found = find_repository(work_tree)
-    bases = {
-        os.path.join(work_tree, layout.FOLDER),
-        layout.find_base(work_tree, found[1] if found else None),
-    }
-    return len({*refs, *(point for base in bases for point in layout.list_ids(base))})
+    """Return the number of restore points; one that is only a ref counts too."""
+    points = set(private_objects.read_refs(work_tree, layout.REF_PREFIX, env))
+    points.update(layout.list_ids(os.path.join(work_tree, layout.FOLDER)))
+    repository = find_repository(work_tree)
+    if repository is not None:
+        points.update(layout.list_ids(layout.find_base(work_tree, repository[1])))
+    return len(points)

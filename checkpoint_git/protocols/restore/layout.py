@@ -24,13 +24,10 @@ RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # copies of files, below a point's folder
 PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
-# Lock files of this tool in the work tree (outside git, since the git directory has the others). No
-# point has them: a rollback would take the lock from whoever holds it.
-LOCKS = frozenset(
-    f"{path}{ending}"
-    for path in (f"{FOLDER}/.lock", f"{FOLDER}/checkpoint-restore.lock", f"{AUDIT_LOG}.lock")
-    for ending in ("", ".held")
-)
+# Lock files of this tool in the work tree (outside git, since the git directory has the others).
+# No point has them: a rollback would take the lock from whoever holds it.
+_LOCKS = (f"{FOLDER}/.lock", f"{FOLDER}/checkpoint-restore.lock", f"{AUDIT_LOG}.lock")
+LOCKS = frozenset((*_LOCKS, *(f"{path}.held" for path in _LOCKS)))
 REF_PREFIX = "refs/checkpoints/"
 MAX_MANIFEST = 64 << 20  # bytes
 # in the lock of the index: so what a killed rollback left is known
@@ -56,7 +53,9 @@ def find_base(root: str, git_dir: str | None) -> str:
 
     With git, nothing that a branch brings is in it.
     """
-    return os.path.join(find_common_dir(git_dir), STORE) if git_dir else os.path.join(root, FOLDER)
+    if not git_dir:
+        return os.path.join(root, FOLDER)
+    return os.path.join(find_common_dir(git_dir), STORE)
 
 
 def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
@@ -68,10 +67,9 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
     if repository is not None:
         return Workspace(repository[0], cwd, now, env, repository[1])
     if may_be_bare(os.path.abspath(cwd)):
+        message = f"{escape_controls(cwd)} is in a repository without a work tree"
         hint = "go to a work tree: restore points keep files that you work on"
-        raise CheckpointError(
-            f"{escape_controls(cwd)} is in a repository without a work tree", hint
-        )
+        raise CheckpointError(message, hint)
 
     return Workspace(find_or_plan_place(cwd).root, cwd, now, env, None)
 

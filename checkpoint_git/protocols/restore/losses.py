@@ -1,4 +1,4 @@
-"""What no restore point brings back, where the plain words of a shell command show it.
+"""Find what a shell command loses for good, if its plain words show that.
 
 Of the shell, only words are understood, as shlex splits them, and what separates simple commands.
 A command can hide what it does: this is a seat belt, not a sandbox.
@@ -18,7 +18,7 @@ _AROUND = "{a folder with .git in it}"
 
 
 class LossRow(NamedTuple):
-    """A command that is stopped."""
+    """A kind of command that is stopped."""
 
     programs: str  # its first word, for git with the subcommand; several are separated by "|"
     # patterns, if any: one of its other words fits one; "-f" is a letter among short options
@@ -153,8 +153,8 @@ _SPEAKING = frozenset(("cat", "echo", "printf"))
 _CLIENTS = frozenset(("cockroach", "mariadb", "mysql", "psql", "sqlcmd", "sqlite3", "sqlplus"))
 # Words of find, and of a remover that it starts, that leave no file out
 _FIND_TAKES_ALL = frozenset((
-    "-0", "-delete", "-depth", "-exec", "-execdir", "-f", "-fr", "-maxdepth", "-mindepth", "-mount",
-    "-ok", "-okdir", "-print", "-print0", "-r", "-rf", "-type", "-v", "-xdev",
+    "-0", "-delete", "-depth", "-exec", "-execdir", "-f", "-fr", "-maxdepth", "-mindepth",
+    "-mount", "-ok", "-okdir", "-print", "-print0", "-r", "-rf", "-type", "-v", "-xdev",
 ))  # fmt: skip
 
 
@@ -209,7 +209,9 @@ def _find_pipeline(simples: Sequence[Simple], index: int) -> list[Simple]:
 def split_command(command: str) -> list[Simple]:
     """Return the simple commands of a command line."""
     tokens = _split_words(command.replace("\\\n", " "))
-    found, words, targets = list[Simple](), list[str](), list[str]()
+    found: list[Simple] = []
+    words: list[str] = []
+    targets: list[str] = []
     redirects = False
     for token in [*tokens, ";"]:
         if token and not token.strip("<>&|") and token.strip("&|"):  # such as > and 2>&1
@@ -218,7 +220,9 @@ def split_command(command: str) -> list[Simple]:
             if words or targets:
                 name, rest = _find_program(words)
                 found.append(Simple(name, rest, targets, is_piped=token.strip("\n&") == "|"))
-            words, targets, redirects = [], [], False
+            words = []
+            targets = []
+            redirects = False
         elif redirects:
             targets.append(token)
             redirects = False
@@ -245,7 +249,8 @@ def _split_words(command: str) -> list[str]:
 
 def _find_program(words: list[str]) -> tuple[str, list[str]]:
     """Return the program that runs, for git with its subcommand, and the words behind it."""
-    start, has_options = 0, False
+    start = 0
+    has_options = False
     while start < len(words) and _is_before_program(words[start], has_options=has_options):
         has_options = has_options or words[start] in _PREFIXES_WITH_OPTIONS
         start += 1
@@ -257,12 +262,16 @@ def _find_program(words: list[str]) -> tuple[str, list[str]]:
         near = range(start, min(start + _NEAR, len(words)))
         start = next((index for index in near if _base_name(words[index]) in _KNOWN), start)
 
-    name, rest = _base_name(words[start]), words[start + 1 :]
+    name = _base_name(words[start])
+    rest = words[start + 1 :]
     if name != "git":
         return name, rest
 
     while rest and rest[0].startswith("-"):
-        rest = rest[2:] if rest[0] in _OPTIONS_WITH_VALUE else rest[1:]
+        has_value = rest[0] in _OPTIONS_WITH_VALUE
+        rest = rest[1:]
+        if has_value:
+            rest = rest[1:]
     return " ".join([name, *rest[:2]]), rest
 
 
@@ -284,9 +293,8 @@ def _fits(row: LossRow, pipeline: Sequence[Simple], cwd: str, top: str) -> bool:
     words = simple.words
     if "--help" in words:
         return False
-    if simple.name.startswith("git ") and any(
-        _fits_word("-n", word) or word == "--dry-run" for word in words
-    ):
+    is_trial = any(_fits_word("-n", word) or word == "--dry-run" for word in words)
+    if is_trial and simple.name.startswith("git "):
         return False
 
     if simple.name == "find":

@@ -1,4 +1,7 @@
-"""Restore points for the command line and for Python: under the lock, noted in the log."""
+"""Make, verify, use and delete restore points, for the command line and for Python.
+
+Everything is done under the lock, and recorded in the log.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -55,11 +58,13 @@ def noted(
     point: str,
     details: dict[str, Any],
 ) -> Iterator[None]:
-    """Note in the log how the block ends. details: may get the "checkpoint_id" in the block."""
+    """Record in the log how the block ends. details: may get the "checkpoint_id" in the block."""
     try:
         yield
     except BaseException as error:
-        text = error.message if isinstance(error, CheckpointError) else type(error).__name__
+        text = type(error).__name__
+        if isinstance(error, CheckpointError):
+            text = error.message
         failed = {**details, "error": text}
         with suppress(CheckpointError):  # a full disk takes no record: the first error is reported
             audit.append_record(workspace, operation, "failure", point, failed)
@@ -71,7 +76,7 @@ def noted(
 
 @contextmanager
 def _hold(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock, and note points that the log lacks.
+    """Hold the lock, and record points that the log lacks.
 
     A kill lost their record, or the log was removed.
     """
@@ -138,7 +143,9 @@ def choose_type(
 
     if kind:
         return kind
-    return "git_stash" if workspace.git_dir else "file_backup"
+    if workspace.git_dir:
+        return "git_stash"
+    return "file_backup"
 
 
 class Verified(NamedTuple):
@@ -165,9 +172,8 @@ def verify_point(
     outcome = "failure" if is_wrong else "success"
     try:
         audit.append_record(workspace, "verify", outcome, manifest.id, details)
-    except (
-        CheckpointError
-    ) as error:  # such as a read-only file system, on which the check is as good
+    except CheckpointError as error:
+        # such as a read-only file system, on which the check is as good
         message = f"this check is not in the log: {error.message}"
         findings.append(Finding("restore/not-logged", "note", message, hint=error.hint))
 
@@ -187,7 +193,7 @@ class RolledBackPoint(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """Which points the user allows a rollback to use."""
+    """The kinds of points that the user allows a rollback to use."""
 
     expired: bool = False
     foreign: bool = False  # this clone did not make it
@@ -309,14 +315,14 @@ def _check_state(workspace: Workspace, manifest: Manifest, allowed: Allowed) -> 
         raise CheckpointError(message, "--force rolls back to it anyway")
 
 
-def _check_named_parts(manifest: Manifest, kept_parts: Sequence[Part], wanted: WantedState) -> None:
+def _check_named_parts(manifest: Manifest, kept: Sequence[Part], wanted: WantedState) -> None:
     """Raise CheckpointError if the user names a state or database that the point does not hold."""
-    names = [part.name for part in kept_parts]
+    names = [part.name for part in kept]
     asked = [word for word in wanted.within or () if parts.is_part_name(word)]
     asked += [f"state:{key}" for key in wanted.means.state_to]
     for word in asked:
         if word not in names:
-            hint = f"it has {', '.join(names)}" if names else "it has files only"
+            hint = f"it has {', '.join(names) or 'files only'}"
             message = f"{manifest.id} has no {escape_controls(word)}"
             raise CheckpointError(message, escape_controls(hint))
 
@@ -335,9 +341,8 @@ def _check_trusted(workspace: Workspace, manifest: Manifest, kept_parts: Sequenc
         is_trusted = logged.get(manifest.id) == manifest.value["digest"]
 
     if not is_trusted:
-        message = (
-            f"{manifest.id} has an untrusted database: it may not have been made in this clone"
-        )
+        message = f"{manifest.id} has an untrusted database: "
+        message += "it may not have been made in this clone"
         hint = "it is not restored, because its dump may contain untrusted commands"
         raise CheckpointError(message, hint)
 
@@ -448,7 +453,6 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
 def _find_locks(workspace: Workspace) -> list[str]:
     """Return the user's locks that a killed git left and that keep us from removing a ref."""
     git_dir = os.path.dirname(workspace.base)
-    locks = [
-        os.path.join(git_dir, f"{name}.lock") for name in ("packed-refs", "reftable/tables.list")
-    ]
+    names = ("packed-refs.lock", "reftable/tables.list.lock")
+    locks = [os.path.join(git_dir, name) for name in names]
     return [path for path in locks if os.path.lexists(path)]

@@ -84,7 +84,7 @@ def _build_patiently(
 
 
 class _PointContent(NamedTuple):
-    """What was captured for a point that is being made."""
+    """The content that was captured for a point that is being made."""
 
     entries: list[ContentEntry]
     parts: list[Part]
@@ -97,8 +97,9 @@ def _build(workspace: Workspace, request: PointRequest, captured: Capture) -> Cr
     began = time.time_ns()
     with store.build_folder(workspace.base, point) as folder:
         location = Location(workspace.root, folder, workspace.env)
-        is_in_git = bool(workspace.git_dir and captured.asked)
-        git_content = git.capture(workspace, folder, request.branches) if is_in_git else None
+        git_content = None
+        if workspace.git_dir and captured.asked:
+            git_content = git.capture(workspace, folder, request.branches)
         entries = _capture_proven(location, request.kind, captured.found)
         parts = all_parts.capture(location, request.parts)
         content = _PointContent(entries, parts, git_content, began)
@@ -247,6 +248,6 @@ def rehearse(location: Location, kind: str, entries: Sequence[ContentEntry]) -> 
 
 
 def find_damage(location: Location, manifest: store.Manifest) -> list[str]:
-    """Return what of a point's content is lost or changed: paths, then names of parts."""
+    """Return the paths and then the parts of a point whose content is lost or changed."""
     damaged = files.find_damage(manifest.value["type"], location, store.read_entries(manifest))
     return damaged + all_parts.find_damage(location, all_parts.read_parts(manifest.value))

@@ -1,8 +1,8 @@
-"""The way back to a point: prove the point, keep what is there, restore, compare with the proof.
+"""Roll back to a point: prove the point, keep what is there, restore, compare with the proof.
 
-Each path is changed only while it is as it was when the plan was made, and only if the safety point
-holds it. Running a rollback again after a crash finishes it, with the first safety point, unless
-somebody worked in between.
+Each path is changed only while it is as it was when the plan was made, and only if the safety
+point holds it. Running a rollback again after a crash finishes it, with the first safety point,
+unless somebody worked in between.
 """
 
 import os
@@ -16,7 +16,7 @@ from checkpoint_git.core.terminal_text import escape_controls, join_some
 from checkpoint_git.disk.discover import find_link
 from checkpoint_git.protocols.restore import audit, contents, layout, points, store
 from checkpoint_git.protocols.restore.capture import Capture, PointRequest, plan_capture
-from checkpoint_git.protocols.restore.contents import Location, ScopePath
+from checkpoint_git.protocols.restore.contents import ContentEntry, Location, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms import files, git, parts
 from checkpoint_git.protocols.restore.mechanisms.contract import (
@@ -34,7 +34,7 @@ SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
 
 
 class RolledBack(NamedTuple):
-    """What a rollback did."""
+    """The result of a rollback."""
 
     plan: MechanismPlan
     safety: str  # the point of what was there before, "" if all of that was handed over
@@ -101,8 +101,9 @@ def _check_within(job: Job, found: Iterable[ScopePath]) -> None:
     for path in job.wanted.within or ():
         if parts.is_part_name(path) or any(is_below(known_path, [path]) for known_path in known):
             continue
-        is_there = os.path.lexists(os.path.join(job.workspace.root, path))  # git ignores it, say
-        why = "it stays as it is" if is_there else "it is not there now"
+        why = "it is not there now"
+        if os.path.lexists(os.path.join(job.workspace.root, path)):  # git ignores it, say
+            why = "it stays as it is"
         message = f"{job.manifest.id} does not contain {escape_controls(path)}, and {why}"
         show = ("checkpoint", "restore-point", "show", job.manifest.id)
         hint = command(*show, more=" lists its content")
@@ -129,8 +130,15 @@ def roll_back(
     resumed = _find_resumed(job)
     safety = resumed or _make_safety(job)
     plan = _plan(job)
-    kept = store.load_manifest(workspace, safety) if safety else None
-    files.check_plan(workspace.root, plan, store.read_entries(kept) if kept else [])
+    kept = None
+    kept_entries: list[ContentEntry] = []
+    hash_before = ""
+    if safety:
+        kept = store.load_manifest(workspace, safety)
+    if kept is not None:
+        kept_entries = store.read_entries(kept)
+        hash_before = kept.value["hash"]
+    files.check_plan(workspace.root, plan, kept_entries)
     if safety and not resumed:
         store.begin_journal(workspace, safety, write_words(manifest.id, wanted))
 
@@ -142,9 +150,8 @@ def roll_back(
     proofs = {
         "point whole": True,
         "result compared": True,
-        "current state kept first": bool(kept),
+        "current state kept first": kept is not None,
     }
-    hash_before = kept.value["hash"] if kept else ""
     return RolledBack(plan, safety, bool(resumed), notes, proofs, hash_before)
 
 
@@ -178,13 +185,13 @@ def find_moved(
 
     (what a rollback leaves, what it brings back because the user asks for it)
     """
-    kept = None if manifest.trouble else manifest.value.get("git")
-    if not kept:
+    if manifest.trouble or not manifest.value.get("git"):
         return [], []
+    kept = manifest.value["git"]
     if location is None:
         location = store.locate(workspace, manifest.id)
 
-    restored_options = set[str]()
+    restored_options: set[str] = set()
     if wanted.operation:
         restored_options = {"--operation", "--index"}
     elif wanted.staged and not wanted.within:
@@ -215,8 +222,8 @@ def _plan(job: Job) -> MechanismPlan:
     found = [scope_path for scope_path in _read_scope(job) if job.covers(scope_path.path)]
     present = read_entries(job.workspace.root, found)
 
-    added = list[str]()
-    differing = list[contents.ContentDifference]()
+    added: list[str] = []
+    differing: list[contents.ContentDifference] = []
     for difference in contents.compare_entries(entries, present):
         if difference.how == "added":
             added.append(difference.path)
@@ -231,19 +238,19 @@ def _plan(job: Job) -> MechanismPlan:
 def _capture(job: Job) -> Capture:
     """Return what the point would capture now."""
     asked, plain = _find_asked(job)
-    held_paths = frozenset(entry.path for entry in job.entries)
+    point_paths = frozenset(entry.path for entry in job.entries)
     kind = job.manifest.value["type"]
-    request = PointRequest(asked, kind=kind, plain=plain, include=held_paths)
+    request = PointRequest(asked, kind=kind, plain=plain, include=point_paths)
     claimed = parts.find_claimed(parts.read_parts(job.manifest.value))
     return plan_capture(job.workspace, request, claimed)
 
 
 def _read_scope(job: Job) -> list[ScopePath]:
     """Return the paths of the point's scope as they are now."""
-    held_paths = {entry.path for entry in job.entries}
+    point_paths = {entry.path for entry in job.entries}
     found = []
     for scope_path in _capture(job).found:
-        if scope_path.path in held_paths or not job.is_left_out(scope_path.path):
+        if scope_path.path in point_paths or not job.is_left_out(scope_path.path):
             found.append(scope_path)
 
     # with the point's folders, even if git ignores them by now
@@ -259,7 +266,7 @@ def _read_scope(job: Job) -> list[ScopePath]:
 
 
 def _find_asked(job: Job) -> tuple[list[str], frozenset[str]]:
-    """Return (scopes, those of them that are not patterns), absolute.
+    """Return (scopes, names that are not patterns), absolute.
 
     `[id].py` is a name if the point holds it, however much it looks like a pattern.
     """
@@ -267,8 +274,8 @@ def _find_asked(job: Job) -> tuple[list[str], frozenset[str]]:
     scopes = job.manifest.value["scope"]["asked"]
     plain = frozenset(os.path.join(root, entry.path) for entry in job.entries)
 
-    present = list[str]()
-    patterns = list[str]()
+    present: list[str] = []
+    patterns: list[str] = []
     for path in scopes:
         full = os.path.join(root, path)
         if os.path.lexists(full):
@@ -278,18 +285,18 @@ def _find_asked(job: Job) -> tuple[list[str], frozenset[str]]:
 
     # what the point holds belongs to its scope even if a pattern no longer finds it
     known = {*(entry.path for entry in job.entries), *scopes}
-    held = list[str]()
+    in_point: list[str] = []
     for entry in job.entries:
-        # a folder that is still one is reached from what was asked for; if it were named here, what
-        # git ignores in it would count
+        # a folder that is still one is reached from what was asked for; if it were named here,
+        # what git ignores in it would count
         if entry.kind == "folder" and layout.is_folder(root, entry.path):
             continue
         # a folder of the scope that is a link today will itself be replaced
         link = find_link(os.path.dirname(entry.path), root)
         if not (link and is_below(link, known)):
-            held.append(os.path.join(root, entry.path))
+            in_point.append(os.path.join(root, entry.path))
 
-    return list(dict.fromkeys([*present, *patterns, *held])), plain
+    return list(dict.fromkeys([*present, *patterns, *in_point])), plain
 
 
 def _check_result(job: Job, safety: str, planned: MechanismPlan) -> list[str]:
@@ -332,7 +339,9 @@ def _make_safety(job: Job) -> str:
     if not asked and not requests and means.hand_over is not None:
         return ""  # states that only their owner knows: there is nothing to keep
 
-    kind = job.manifest.value["type"] if asked or not requests else parts.choose_type(requests)
+    kind = job.manifest.value["type"]
+    if requests and not asked:
+        kind = parts.choose_type(requests)
     request = PointRequest(
         asked,
         reason=f"before rolling back to {job.manifest.id}",
@@ -381,5 +390,6 @@ def _find_resumed(job: Job) -> str:
     unchanged = {part.name for part in before} - {part.name for part in changed}
     if not unchanged.issuperset(parts.find_comparable(plan.parts, means)):
         return ""
-    is_half_way = files.is_half_way(plan.present, plan.entries, store.read_entries(safety))
-    return safety.id if is_half_way else ""
+    if not files.is_half_way(plan.present, plan.entries, store.read_entries(safety)):
+        return ""
+    return safety.id

@@ -1,4 +1,4 @@
-"""What may be kept, for how long, and what a manifest must be before it is used."""
+"""Decide what may be kept and for how long, and check a manifest before it is used."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -47,9 +47,7 @@ def is_doubtful(path: str) -> bool:
 
 
 def is_harmless(full: str) -> bool:
-    """Return whether a file is code or a document without anything that looks like a key or a
-    token.
-    """
+    """Return whether a file is code or a document, and nothing in it looks like a key or token."""
     from checkpoint_git.core.redact import holds_secret
 
     if not full.lower().endswith(_SECRETS["code"]):
@@ -95,11 +93,12 @@ _FORBIDDEN = frozenset(("", ".", "..", ".audit"))
 _HINT = "do not use this point: its manifest was edited by hand or damaged"
 
 
-# A manifest can come with an untrusted branch: whatever it names is checked here, and again when it
-# is written.
+# A manifest can come with an untrusted branch: whatever it names is checked here, and again when
+# it is written.
 def is_plain_path(path: str) -> bool:
-    """Return whether a path, by its text, stays below the workspace, and out of git and restore
-    points.
+    """Return whether a path, by its text, is below the workspace.
+
+    It must not be in git, nor in a restore point.
     """
     if "\0" in path or path.startswith(("/", f"{layout.FOLDER}/chk_")):
         return False
@@ -113,7 +112,7 @@ CONNECTION = {**{name: f"PG{name.upper()}" for name in _PLAIN}, "dbname": "PGDAT
 
 
 def is_connection(value: Any) -> bool:
-    """Return whether a value is a connection to PostgreSQL that the client programs cannot misread.
+    """Return whether a value is a connection to PostgreSQL that client programs cannot misread.
 
     They read a name such as "host=evil dbname=x" as a whole connection string.
     """

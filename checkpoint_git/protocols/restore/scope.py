@@ -1,4 +1,4 @@
-"""From what the user names to the paths that a restore point covers, and what each holds now."""
+"""Find the paths that a restore point covers by what the user names, and read their content."""
 
 import os
 import stat
@@ -49,14 +49,14 @@ def read_scope(
     """Return every path that scopes name.
 
     A scope is a file, a folder with all below it, or a pattern (`*`, `?`, `[...]`, `**`). plain:
-    those that are not patterns, whatever is in their names. may_lack: a path that does not exist is
-    "absent", so rolling back means removing what is made there. Raises CheckpointError for a path
-    that does not exist otherwise, a pattern that matches nothing, and for a scope outside the
+    scopes that are not patterns, whatever is in their names. may_lack: a path that does not exist
+    is "absent", so rolling back means removing what is made there. Raises CheckpointError for a
+    path that does not exist otherwise, a pattern that matches nothing, and for a scope outside the
     workspace or behind a symbolic link.
     """
-    found = dict[str, ScopePath]()
-    secret = dict[str, ScopePath]()
-    special = set[str]()
+    found: dict[str, ScopePath] = {}
+    secret: dict[str, ScopePath] = {}
+    special: set[str] = set()
     asked = []
     for scope in scopes:
         path = _place(root, scope, cwd or root)
@@ -163,10 +163,12 @@ def _list_folder(root: str, path: str) -> list[str]:
     except OSError as error:
         message = f"{escape_controls(path)} cannot be listed: {error.strerror}"
         raise CheckpointError(message, _READABLE) from None
-    paths = {name: _join(path, name) for name in names}
-    return [
-        name for name in names if is_plain_path(paths[name]) and paths[name] not in layout.LOCKS
-    ]
+    kept = []
+    for name in names:
+        full = _join(path, name)
+        if is_plain_path(full) and full not in layout.LOCKS:
+            kept.append(name)
+    return kept
 
 
 def match(root: str, pattern: str) -> list[str]:
@@ -193,11 +195,13 @@ def match(root: str, pattern: str) -> list[str]:
 
 
 def _join(start: str, name: str) -> str:
-    return f"{start}/{name}" if start else name
+    if not start:
+        return name
+    return f"{start}/{name}"
 
 
 class ChangedError(Exception):
-    """A file was not the same at the end of reading as at its start."""
+    """Raised if a file was not the same at the end of reading as at its start."""
 
 
 def read_entry_at(root: str, found: ScopePath) -> ContentEntry:

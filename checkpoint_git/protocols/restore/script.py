@@ -1,4 +1,4 @@
-"""restore.sh: the way back to a point without this package, and a test run of it."""
+"""Write restore.sh, which restores a point without this package, and try it in a test run."""
 
 import os
 import re
@@ -28,8 +28,8 @@ def write_script(
 ) -> str:
     """Return restore.sh of a point. root: of the workspace. kind: of the point.
 
-    It is plain POSIX sh. Every name is quoted, so nothing in one is run; it removes nothing that is
-    not in the point.
+    It is plain POSIX sh. Every name is quoted, so nothing in one is run; it removes nothing that
+    is not in the point.
     """
     databases = ""
     states = ""
@@ -42,13 +42,18 @@ def write_script(
         else:
             databases += lines
 
-    files = "".join(_write_lines(root, kind, entries)) if entries else ""
-    prerequisites = all_parts.find_prerequisites(parts)
-    notes = "".join(f"#  - {ascii(sentence)[1:-1]}\n" for sentence in prerequisites)
+    files = ""
+    if entries:
+        files = "".join(_write_lines(root, kind, entries))
+    notes = ""
+    for sentence in all_parts.find_prerequisites(parts):
+        notes += f"#  - {ascii(sentence)[1:-1]}\n"
+    if notes:
+        notes = f"# Before you run it:\n{notes}"
     values = {
         "@POINT@": point,
         "@FOLDER@": quote_word(f"./{layout.FOLDER}/{point}"),
-        "# @PREREQUISITES@\n": f"# Before you run it:\n{notes}" if notes else "",
+        "# @PREREQUISITES@\n": notes,
         "# @LINES@\n": databases + files + states,
     }
     # in one pass: a file may be called @LINES@
@@ -89,9 +94,12 @@ def _write_lines(root: str, kind: str, entries: Sequence[ContentEntry]) -> list[
 
 def _write_takes(kind: str, files: Sequence[ContentEntry]) -> list[str]:
     """Return the commands that take all files to the private folder, and compare them."""
-    is_in_git = kind == "git_stash"
-    take = "take_blob" if is_in_git else "take_copy"
-    lines = ["use_git\n" if is_in_git else "use_copies\n"]
+    if kind == "git_stash":
+        lines = ["use_git\n"]
+        take = "take_blob"
+    else:
+        lines = ["use_copies\n"]
+        take = "take_copy"
 
     sums = ""
     for number, file in enumerate(files, 1):

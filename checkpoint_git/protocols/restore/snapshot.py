@@ -3,11 +3,11 @@
 Agents' hooks start this file alone, with `python -I -S`: of the package it imports the lock, once
 there is a repository.
 
-Nothing of the user's is touched. A private git directory, `checkpoint/automatic` in the user's, has
-an index, ignore rules and attributes of its own, and shares the repository's objects. A point is a
-commit as `git stash` makes them: its tree is the work tree, its parents are HEAD and a commit of
-what was staged. The reflog of CHECKPOINT_HEAD holds the points: no branch, push, `--all` or other
-work tree sees it, `git gc` keeps it and expires its old entries.
+Nothing of the user's is touched. A private git directory, `checkpoint/automatic` in the user's,
+has an index, ignore rules and attributes of its own, and shares the repository's objects. A point
+is a commit as `git stash` makes them: its tree is the work tree, its parents are HEAD and a commit
+of what was staged. The reflog of CHECKPOINT_HEAD holds the points: no branch, push, `--all` or
+other work tree sees it, `git gc` keeps it and expires its old entries.
 """
 
 import json
@@ -48,11 +48,7 @@ _SETTINGS = """\
 _ATTRIBUTES = "* -text !crlf !eol -ident !working-tree-encoding -filter\n"
 _CONVERTING = ("text", "crlf", "eol", "ident", "working-tree-encoding", "filter")
 # filters that give back what they took: an unchanged file stays what it is in git
-STORES = (
-    "lfs",
-    "annex",
-    "git-crypt",
-)
+STORES = ("lfs", "annex", "git-crypt")
 # What git keeps of a merge, rebase, cherry-pick, revert or bisect in progress; first its refs.
 OPERATION_REFS = (
     "CHERRY_PICK_HEAD",
@@ -83,19 +79,13 @@ OPERATION_FILES = (
     "BISECT_RUN",
 )
 # automatic.X of earlier versions
-_FORMER_FILES = (
-    "index",
-    "ignored",
-    "paths",
-    "new",
-    "index.lock",
-)
+_FORMER_FILES = ("index", "ignored", "paths", "new", "index.lock")
 _SESSION_KEYS = (b'"session_id"', b'"conversation_id"', b'"sessionId"')
 _TOOL_KEYS = (b'"tool_name"', b'"toolName"')
 
 
 class OverBudgetError(OSError):
-    """What changed is more than all points may add to the repository."""
+    """Raised if what changed is more than all points may add to the repository."""
 
 
 class SnapshotRepository:
@@ -155,7 +145,8 @@ def _run(
     waiting = [output, errors]
 
     try:
-        pid = os.posix_spawnp("git", ["git", "-C", cwd, *_QUIET, *words], env, file_actions=actions)
+        argv = ["git", "-C", cwd, *_QUIET, *words]
+        pid = os.posix_spawnp("git", argv, env, file_actions=actions)
         os.close(output_end)
         os.close(errors_end)
         while waiting:
@@ -169,9 +160,11 @@ def _run(
         os.close(output)
         os.close(errors)
 
-    printed = os.fsdecode(b"".join(parts[output])).rstrip("\n")
+    printed = ""
+    if code == 0:
+        printed = os.fsdecode(b"".join(parts[output])).rstrip("\n")
     complaint = b"".join(parts[errors]).decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return code, printed if code == 0 else "", complaint
+    return code, printed, complaint
 
 
 def _check(words: tuple[str, ...], result: tuple[int, str, str]) -> str:
@@ -214,9 +207,8 @@ def take(start: str, label: str) -> str:
                 return _take_locked(repository, label)
             except OverBudgetError:
                 raise
-            except (
-                OSError
-            ):  # a file went away meanwhile, or objects that the private index names were pruned
+            except OSError:
+                # a file went away meanwhile, or objects that the private index names were pruned
                 if attempt == _ATTEMPTS:
                     raise
                 shutil.rmtree(repository.home, ignore_errors=True)
@@ -238,7 +230,9 @@ def _take_locked(repository: SnapshotRepository, label: str) -> str:
         _begin(repository)
 
     changed = _list_changed(repository)
-    budget = _read_budget(repository) if changed and label else sys.maxsize
+    budget = sys.maxsize
+    if changed and label:
+        budget = _read_budget(repository)
     size = _measure(repository, changed)
     if size > budget:  # after `git checkout`, say, the user's index knows what has not changed
         _begin(repository)
@@ -246,12 +240,11 @@ def _take_locked(repository: SnapshotRepository, label: str) -> str:
         size = _measure(repository, changed)
 
     if size > budget:
-        raise OverBudgetError(
-            f"{size >> 10:,} KB changed since the last point, "
-            f"more than the budget of {budget >> 10:,} KB: "
-            "let git ignore what is generated, "
-            f"or raise it: git config {BUDGET} {(size >> 20) + 100}m"
-        )
+        message = f"{size >> 10:,} KB changed since the last point, "
+        message += f"more than the budget of {budget >> 10:,} KB: "
+        message += "let git ignore what is generated, "
+        message += f"or raise it: git config {BUDGET} {(size >> 20) + 100}m"
+        raise OverBudgetError(message)
 
     if any(not path.endswith("/") for path in changed):
         _add(repository, changed)
@@ -279,7 +272,7 @@ def _clear_locks(repository: SnapshotRepository) -> None:
 
 
 def _is_outdated(repository: SnapshotRepository, label: str) -> bool:
-    """Whether the private git directory is missing, or older than what it was made from."""
+    """Return whether the private git directory is missing, or older than what it was made from."""
     try:
         lock = os.path.join(repository.home, "index.lock")
         if os.path.exists(lock):  # of a git that was killed
@@ -318,9 +311,8 @@ def _begin(repository: SnapshotRepository) -> None:
         if name == "index" or name.startswith("sharedindex."):
             shutil.copy2(os.path.join(repository.git_dir, name), os.path.join(new, name))
 
-    with open(
-        os.path.join(os.path.dirname(__file__), "secret_names.json"), encoding="utf-8"
-    ) as stream:
+    names_file = os.path.join(os.path.dirname(__file__), "secret_names.json")
+    with open(names_file, encoding="utf-8") as stream:
         secrets = json.load(stream)
 
     exclude = os.path.join(repository.common_dir, "info", "exclude")
@@ -375,14 +367,20 @@ def _write_settings(repository: SnapshotRepository) -> str:
 
 
 def _list_secret_patterns(secrets: dict[str, list[str]]) -> str:
-    """Return ignore rules for files, tracked ones excepted, whose names may be those of secrets."""
+    """Return ignore rules for untracked files whose names may be those of secrets."""
     lines = [*secrets["names"], *(f"*{ending}" for ending in secrets["endings"])]
     lines += [f"{start}*.json" for start in secrets["json_only"]]
     lines += [f"{start}*" for start in secrets["beginnings"] if start not in secrets["json_only"]]
     lines += [f"!*{ending}" for ending in secrets["harmless_endings"]]
     lines.append("!*/")
     text = "\n".join(lines) + "\n"
-    return "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in text)
+    return "".join(_ignore_case(letter) for letter in text)
+
+
+def _ignore_case(letter: str) -> str:
+    if not letter.isalpha():
+        return letter
+    return f"[{letter}{letter.upper()}]"
 
 
 def _list_pathspecs(secrets: dict[str, list[str]]) -> list[str]:
@@ -425,12 +423,9 @@ def _replace_converted(
 
 def _is_secret(path: str, secrets: dict[str, list[str]]) -> bool:
     name = path.rpartition("/")[2].lower()
-    has_ending = name.endswith(tuple(secrets["endings"]))
-    return (
-        name in secrets["names"]
-        or has_ending
-        or f"/{path.lower()}".endswith(tuple(secrets["paths"]))
-    )
+    if name in secrets["names"] or name.endswith(tuple(secrets["endings"])):
+        return True
+    return f"/{path.lower()}".endswith(tuple(secrets["paths"]))
 
 
 def _list_changed(repository: SnapshotRepository) -> list[str]:
@@ -438,7 +433,8 @@ def _list_changed(repository: SnapshotRepository) -> list[str]:
 
     A repository is "inner/".
     """
-    changed = repository.ask_private("diff-files", "-z", "--name-only", "--ignore-submodules=dirty")
+    words = ("diff-files", "-z", "--name-only", "--ignore-submodules=dirty")
+    changed = repository.ask_private(*words)
     others = repository.ask_private("ls-files", "-z", "--others", "--exclude-standard")
     return [path for path in f"{changed}\0{others}".split("\0") if path]
 
@@ -458,18 +454,17 @@ def _measure(repository: SnapshotRepository, paths: list[str]) -> int:
 def _add(repository: SnapshotRepository, changed: list[str]) -> None:
     """Take what changed into the private index, except what git cannot add."""
     specs = _read(os.path.join(repository.home, "paths")).split("\0")
-    specs += [
-        f":(exclude,literal){path.rstrip('/')}"
-        for path in changed
-        if not _can_add(repository, path)
-    ]
+    for path in changed:
+        if not _can_add(repository, path):
+            specs.append(f":(exclude,literal){path.rstrip('/')}")
+
     source = os.path.join(repository.home, "paths.now")
     _write(source, "\0".join(specs))
     repository.ask_private("add", "-A", f"--pathspec-from-file={source}", "--pathspec-file-nul")
 
 
 def _can_add(repository: SnapshotRepository, path: str) -> bool:
-    """Whether it is a file that can be read, or a link, or was removed.
+    """Return whether a path is a file that can be read, or a link, or was removed.
 
     Inner repositories, pipes and devices cannot be added.
     """
@@ -496,8 +491,10 @@ def _keep(repository: SnapshotRepository, tree: str, label: str) -> bool:
         return False
 
     index = repository.change("commit-tree", staged, "-m", "index")
-    parents = ["-p", head] if head else []
-    commit = repository.change("commit-tree", tree, *parents, "-p", index, "-m", label, "-m", notes)
+    words = ["commit-tree", tree]
+    if head:
+        words += ["-p", head]
+    commit = repository.change(*words, "-p", index, "-m", label, "-m", notes)
     repository.change("update-ref", "--create-reflog", "-m", label, REF, commit)
     return True
 
@@ -550,10 +547,8 @@ def _list_operation_files(repository: SnapshotRepository) -> list[str]:
         if os.path.isfile(path) and not os.path.islink(path):
             found.append(name)
         for folder, _, names in os.walk(path):
-            found += [
-                os.path.relpath(os.path.join(folder, file), repository.git_dir)
-                for file in sorted(names)
-            ]
+            paths = [os.path.join(folder, file) for file in sorted(names)]
+            found += [os.path.relpath(file, repository.git_dir) for file in paths]
 
     return found
 
@@ -604,7 +599,9 @@ def find_label(data: bytes) -> str:
     """
     session = _find_text(data, _SESSION_KEYS) or "default"
     tool = _find_text(data, _TOOL_KEYS)
-    return f"{session} before {tool}" if tool else f"{session} {_END}"
+    if not tool:
+        return f"{session} {_END}"
+    return f"{session} before {tool}"
 
 
 def _find_text(data: bytes, keys: tuple[bytes, ...]) -> str:

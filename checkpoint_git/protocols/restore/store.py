@@ -1,4 +1,4 @@
-"""Manifests on the disk: which points exist, what each one holds, and what state it is in."""
+"""Read, write and remove the manifests and folders of restore points, and find points by name."""
 
 import json
 import os
@@ -47,7 +47,7 @@ _MUTABLE = ("state", "history", "digest")
 
 
 class Manifest(NamedTuple):
-    """What a point's manifest says."""
+    """A point's manifest."""
 
     id: str
     value: dict[str, Any]
@@ -78,9 +78,9 @@ def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
         if not os.path.lexists(folder):
             continue
         is_foreign = base != workspace.base
-        most = MAX_BYTES if is_foreign else layout.MAX_MANIFEST
+        largest = MAX_BYTES if is_foreign else layout.MAX_MANIFEST
         try:
-            data = read_plain(os.path.join(folder, layout.MANIFEST), most)
+            data = read_plain(os.path.join(folder, layout.MANIFEST), largest)
         except OSError as error:
             trouble = f"its manifest cannot be read: {error.strerror}"
             return Manifest(point, {}, trouble, is_foreign)
@@ -184,7 +184,9 @@ def read_manifests(workspace: Workspace) -> list[Manifest]:
 
 def _find_age(manifest: Manifest) -> tuple[str, int, str]:
     # the second, then the nanoseconds: the ids of one second are in random order
-    began = 0 if manifest.trouble else manifest.value.get("began", 0)
+    began = 0
+    if not manifest.trouble:
+        began = manifest.value.get("began", 0)
     return manifest.id[:19], began, manifest.id
 
 
@@ -205,9 +207,7 @@ def list_points(workspace: Workspace) -> list[Manifest]:
 
 
 def is_covered(workspace: Workspace) -> bool:
-    """Return whether a live point of this clone and work tree has the whole workspace as its
-    scope.
-    """
+    """Return whether a live point of this clone and work tree covers the whole workspace."""
     refs = {}
     if workspace.git_dir is not None:
         refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
@@ -253,7 +253,7 @@ def find_id(workspace: Workspace, word: str) -> str:
     if word == "latest":
         return _find_latest(workspace)
 
-    beginning = word if word.startswith("chk_") else f"chk_{word}"
+    beginning = f"chk_{word.removeprefix('chk_')}"
     found = []
     for point in sorted(_list_ids(workspace)):
         if word and (point.startswith(beginning) or point.endswith(f"_{word}")):
@@ -263,7 +263,9 @@ def find_id(workspace: Workspace, word: str) -> str:
         message = f"{len(found)} restore points match: {', '.join(found[:5])}"
         raise CheckpointError(message, "write more of it")
 
-    return found[0] if found else layout.check_id(word)
+    if not found:
+        return layout.check_id(word)
+    return found[0]
 
 
 def _find_latest(workspace: Workspace) -> str:
@@ -291,7 +293,7 @@ def _find_latest(workspace: Workspace) -> str:
 
 
 def begin_journal(workspace: Workspace, safety: str, words: str) -> None:
-    """Note that a rollback begins. words: what the command line has after `rollback`."""
+    """Record that a rollback begins. words: what the command line has after `rollback`."""
     write_file(_journal_path(workspace, safety), words.encode())
 
 
@@ -320,7 +322,10 @@ def read_journals(workspace: Workspace) -> list[tuple[Manifest, str]]:
 
 
 def end_journals(workspace: Workspace, words: str) -> None:
-    """Note the end of rollbacks to the same point: those that the one of these words finished."""
+    """Record the end of a rollback, and of interrupted ones to the same point that it finished.
+
+    words: of the rollback, as in begin_journal.
+    """
     point = words.split()[0]
     for safety, begun in read_journals(workspace):
         is_finished = begun.split()[0] == point and "--scope" not in words
@@ -358,8 +363,9 @@ def is_of_work_tree(workspace: Workspace, manifest: Manifest) -> bool:
 def find_work_tree(workspace: Workspace) -> str:
     """Return the name of a linked work tree, which shares its refs; "" for the first."""
     folder = workspace.git_dir or ""
-    is_linked = os.path.isfile(os.path.join(folder, "commondir"))
-    return os.path.basename(folder.rstrip("/")) if is_linked else ""
+    if not os.path.isfile(os.path.join(folder, "commondir")):
+        return ""
+    return os.path.basename(folder.rstrip("/"))
 
 
 def exclude_from_git(workspace: Workspace) -> None:
@@ -422,7 +428,7 @@ def scratch_folder(base: str, name: str) -> Iterator[str]:
 
 
 def remove_folder(base: str, point: str) -> None:
-    """Remove a point's folder: first its name, then what is in it, so that no half of one stays."""
+    """Remove a point's folder: first its name, then its content, so that no half point stays."""
     folder = layout.point_folder(base, point)
     doomed = os.path.join(base, f"{_BUILDING}{os.getpid()}-{point}-dropped")
     with reporting(folder), suppress(FileNotFoundError):
@@ -439,11 +445,9 @@ def clear_unfinished(workspace: Workspace) -> None:
     for base in _list_bases(workspace):
         if not os.path.islink(base):
             _remove_unfinished(workspace, base)
-            for folder in (
-                base,
-                *(layout.point_folder(base, point) for point in layout.list_ids(base)),
-            ):
-                remove_stray_files(folder)
+            remove_stray_files(base)
+            for point in layout.list_ids(base):
+                remove_stray_files(layout.point_folder(base, point))
 
     if not workspace.git_dir:
         return

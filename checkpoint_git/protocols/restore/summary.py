@@ -1,4 +1,4 @@
-"""What there is of restore points in a project."""
+"""Show how many restore points a project has, and list them in the report."""
 
 import os
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ _MOST_SHOWN = 20
 
 
 def is_present(place: Place) -> bool:
-    ours = (
-        os.path.join(find_common_dir(place.git_dir), "checkpoint-restore") if place.git_dir else ""
-    )
-    for base in (ours, place.directory):
+    bases = [place.directory]
+    if place.git_dir:
+        bases.append(os.path.join(find_common_dir(place.git_dir), "checkpoint-restore"))
+    for base in bases:
         with suppress(OSError):
             if any(name.startswith("chk_") for name in os.listdir(base)):
                 return True
@@ -26,10 +26,7 @@ def is_present(place: Place) -> bool:
 
 def summarize(question: StatusQuestion) -> Summary:
     # most projects have no restore points
-    from checkpoint_git.protocols.restore.layout import (
-        find_base,
-        list_ids,
-    )
+    from checkpoint_git.protocols.restore.layout import find_base, list_ids
 
     place = question.place
     points = list_ids(find_base(place.top, place.git_dir))
@@ -54,14 +51,14 @@ def _list_points(question: StatusQuestion) -> Iterator[Block]:
     from checkpoint_git.protocols.restore.layout import open_workspace
     from checkpoint_git.protocols.restore.store import find_state, read_manifests
 
-    points, rows = (
-        read_manifests(open_workspace(question.place.top, question.now, {})),
-        list[tuple[str, ...]](),
-    )
+    points = read_manifests(open_workspace(question.place.top, question.now, {}))
+    rows: list[tuple[str, ...]] = []
     for manifest in reversed(points[-_MOST_SHOWN:]):
-        reason, made = (str(manifest.value.get(key) or "") for key in ("reason", "created_at"))
+        reason = str(manifest.value.get("reason") or "")
+        created_at = str(manifest.value.get("created_at") or "")
+        minute = created_at[:16].replace("T", " ")
         state = find_state(manifest, question.now)
-        rows.append((manifest.id, state, shorten(reason, 200), made[:16].replace("T", " ")))
+        rows.append((manifest.id, state, shorten(reason, 200), minute))
 
     if rows:
         yield Table(("restore point", "state", "why", "made"), rows)

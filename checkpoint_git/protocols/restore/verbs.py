@@ -168,7 +168,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how to store it (default: git_stash in a repository, else file_backup)",
     )
     add(
-        "--state", metavar="KEY=FILE", action="append", help="also save JSON from a file (-: stdin)"
+        "--state",
+        metavar="KEY=FILE",
+        action="append",
+        help="also save JSON from a file (-: stdin)",
     )
     add(
         "--database",
@@ -300,7 +303,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
     rows = [_make_row(workspace, manifest) for manifest in found]
     for snapshot in snapshots:
-        reason = f"session {snapshot.session}: {snapshot.before}, {snapshot.at}"
+        reason = f"session {snapshot.session}: {snapshot.before}, {snapshot.made_at}"
         rows.append((snapshot.id, "automatic", "", "", "", reason))
 
     columns = ("id", "state", "files", "size", "expires", "reason")
@@ -311,7 +314,7 @@ def _outline_snapshot(snapshot: Snapshot) -> dict[str, str]:
     return {
         "id": snapshot.id,
         "tree": snapshot.tree,
-        "at": snapshot.at,
+        "at": snapshot.made_at,
         "session": snapshot.session,
         "before": snapshot.before,
     }
@@ -370,7 +373,9 @@ def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 def _describe_git(git: dict[str, Any]) -> str:
     place = git["branch"].removeprefix("refs/heads/") or "a detached HEAD"
     text = f"  on {place} at {git['head'][:10] or 'no commit'}"
-    return f"{text}, a {git['operation']} under way" if git["operation"] else text
+    if git["operation"]:
+        text += f", a {git['operation']} under way"
+    return text
 
 
 def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -529,7 +534,8 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     automatic = 0
     if keep is not None and not args.dry_run:
         repository = find_repository(workspace.root)
-        automatic = drop_oldest(repository, keep) if repository else 0
+        if repository:
+            automatic = drop_oldest(repository, keep)
 
     if automatic:
         lines.append(Line(f"automatic restore points: {automatic} {verb}"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore.api import savepoint
+from checkpoint_git.protocols.restore.savepoint import savepoint
 from tests.support.command import run_here
 from tests.support.postgres import Server
 

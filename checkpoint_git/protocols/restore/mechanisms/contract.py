@@ -1,4 +1,4 @@
-"""What a mechanism is: how a point keeps one kind of content, and a rollback restores it."""
+"""The interface of mechanisms: each keeps one kind of content, and restores it in a rollback."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ class PartRequest(NamedTuple):
 
 
 class Means(NamedTuple):
-    """What the caller of a rollback gives for states and databases."""
+    """The means that the caller of a rollback gives for states and databases."""
 
     state_to: Mapping[str, str] = {}  # key -> absolute path of the file that takes the state
     hand_over: Callable[[str, Any], object] | None = None  # takes (key, value) instead of files
@@ -34,7 +34,7 @@ class Means(NamedTuple):
 
 
 class WantedState(NamedTuple):
-    """What a rollback restores."""
+    """The part of a point that a rollback restores."""
 
     within: Sequence[str] | None = None  # paths, `state:KEY` and URLs of databases; None for all
     means: Means = Means()
@@ -43,7 +43,7 @@ class WantedState(NamedTuple):
 
 
 class MechanismPlan(NamedTuple):
-    """What a rollback changes."""
+    """The changes that a rollback makes."""
 
     remove: list[str]  # what was made since, deep paths first
     restore: list[ContentDifference]  # what is missing or differs

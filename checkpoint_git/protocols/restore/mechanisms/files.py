@@ -1,4 +1,4 @@
-"""How files are kept, as blobs in git's object database or as copies, and how they are restored."""
+"""Keep files, as blobs in git's object database or as copies, and restore them."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ _PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
 class LostError(CheckpointError):
-    """Content that was kept is not there any more."""
+    """Raised if content that was kept is not there any more."""
 
 
 # `git stash` itself is not used: it takes the edits out of the work tree, makes nothing when there
@@ -58,14 +58,18 @@ def read_contents(
 
     for entry in entries:
         path = copy_path(location.folder, entry.path)
-        is_kept = _find_kind(path) == entry.kind
-        yield read_whole(path, entry.path) if is_kept else None
+        if _find_kind(path) == entry.kind:
+            yield read_whole(path, entry.path)
+        else:
+            yield None
 
 
 def _find_kind(path: str) -> str:
     if os.path.islink(path):
         return "link"
-    return "file" if os.path.isfile(path) else ""
+    if os.path.isfile(path):
+        return "file"
+    return ""
 
 
 def find_damage(kind: str, location: Location, entries: Iterable[ContentEntry]) -> list[str]:
@@ -168,7 +172,8 @@ def restore_entries(
     """Put entries in their places below a folder. Raises LostError, CheckpointError."""
     entries = contents.match_twins(entries)
     folders = [entry for entry in entries if entry.kind == "folder"]
-    with_content = [entry for entry in entries if entry.kind in ("file", "link") and not entry.twin]
+    first_names = [entry for entry in entries if not entry.twin]
+    with_content = [entry for entry in first_names if entry.kind in ("file", "link")]
 
     with file_writes.workshop(location.folder) as work_folder:
         file_writes.make_folders(target, folders)

@@ -1,4 +1,4 @@
-"""What git keeps besides files: the index, HEAD with its branch, and an operation in progress."""
+"""Keep and restore git's own state: the index, HEAD with its branch, an operation in progress."""
 
 import os
 import re
@@ -29,14 +29,14 @@ _MOST_INDEX = 1 << 31  # bytes
 _OTHERS = {"sequencer": "cherry-pick", "BISECT_LOG": "bisect"}  # read_operation does not know them
 _REFS = snapshot.OPERATION_REFS
 _FILES = snapshot.OPERATION_FILES
-# those that a rollback was about to move, written as git's rebase-merge/update-refs is
+# the branches that a rollback was about to move, written as git's rebase-merge/update-refs is
 _BRANCHES = "branches"
 _HEADS = "refs/heads/"
 _ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
 
 class GitState(NamedTuple):
-    """What HEAD names, what is in progress, and what is staged: the manifest's "git"."""
+    """HEAD, what is in progress, and what is staged: the manifest's "git"."""
 
     head: str  # the commit, "" before the first
     branch: str  # the full name of its ref, "" if HEAD is detached
@@ -45,7 +45,7 @@ class GitState(NamedTuple):
 
 
 class Captured(NamedTuple):
-    """What a point keeps of git: the commits that it needs, and the tree of what is staged."""
+    """A state of git, the commits that a point of it needs, and the tree of what is staged."""
 
     state: GitState
     commits: list[str]
@@ -56,13 +56,14 @@ def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) 
     """Return the state of git now. index: if it was read already."""
     root = workspace.root
     env = private_objects.quiet_env(workspace.env)
+    if index is None:
+        index = read_index(root, env=env)
     branch = run_git(["symbolic-ref", "--quiet", "HEAD"], root, env=env, check=False)
-    staged = read_index(root, env=env) if index is None else index
     return GitState(
         head=find_commit(root, "HEAD", env),
         branch=os.fsdecode(branch.out).strip(),
         operation=_find_operation(workspace.git_dir or ""),
-        staged=hash_index(staged),
+        staged=hash_index(index),
     )
 
 
@@ -212,9 +213,9 @@ def _read_kept(workspace: Workspace, folder: str) -> list[IndexEntry]:
 
 
 def _read_rebased(kept_folder: str) -> dict[str, str]:
-    """Return branches -> the commits that they named: those that a rebase moves at its end.
+    """Return the branches that a rebase moves at its end -> the commits that they named.
 
-    Those in _BRANCHES count too.
+    Branches in _BRANCHES count too.
     """
     pairs = []
     for rebase in ("rebase-apply", "rebase-merge"):
@@ -242,7 +243,7 @@ def _read_lines(path: str) -> list[str]:
 
 
 def _read_moved(workspace: Workspace, location: Location) -> dict[str, str]:
-    """Return those of _read_rebased that no longer name what they did -> what that was."""
+    """Return branches of _read_rebased that were moved since -> the commits that they named."""
     env = private_objects.quiet_env(workspace.env)
     moved = {}
     for ref, commit in _read_rebased(os.path.join(location.folder, FOLDER)).items():
@@ -256,7 +257,7 @@ def compare(
     location: Location,
     kept: dict[str, Any],
 ) -> list[tuple[str, str]]:
-    """Return (option that restores it, sentence) for all in git that is not as it was.
+    """Return (option that restores it, sentence) for each difference of git's state from then.
 
     kept: the manifest's "git".
     """
@@ -290,7 +291,9 @@ def _name(state: GitState) -> str:
 
 
 def _name_operation(state: GitState) -> str:
-    return f"git {state.operation}" if state.operation else "nothing"
+    if not state.operation:
+        return "nothing"
+    return f"git {state.operation}"
 
 
 def check_ready(job: Job) -> None:
@@ -332,9 +335,10 @@ def restore(job: Job, plan: MechanismPlan) -> list[str]:
         reason = f"checkpoint: rollback to {job.manifest.id}"
         restore_operation(job.workspace, job.location, kept, reason)
 
-    if wanted.operation or wanted.staged:
-        is_whole = wanted.operation or wanted.within is None
-        restore_index(job.workspace, job.location, None if is_whole else job.covers)
+    if wanted.operation or (wanted.staged and wanted.within is None):
+        restore_index(job.workspace, job.location)
+    elif wanted.staged:
+        restore_index(job.workspace, job.location, job.covers)
     return []
 
 
@@ -361,7 +365,9 @@ def restore_index(
         env = private_objects.quiet_env(workspace.env)
         try:
             # git works on a copy: if it is killed, no lock of its own stays
-            data = read_plain(source, _MOST_INDEX) if os.path.exists(source) else b""
+            data = b""
+            if os.path.exists(source):
+                data = read_plain(source, _MOST_INDEX)
             copy = write_temporary(index, data, None, sync=True)
             env["GIT_INDEX_FILE"] = copy
             if not data:  # nothing had ever been staged
@@ -436,17 +442,17 @@ def _plan_head(then: GitState, now: GitState, reason: str) -> list[list[str]]:
     attach = ["symbolic-ref", "-m", reason, "HEAD", then.branch]
     if then.branch and then.head:
         return [["update-ref", "-m", reason, then.branch, then.head], attach]
-    if then.branch:  # before the first commit
-        is_born = now.branch == then.branch and now.head
-        return [attach, ["update-ref", "-d", then.branch]] if is_born else [attach]
-
+    if then.branch and now.branch == then.branch and now.head:  # then: before the first commit
+        return [attach, ["update-ref", "-d", then.branch]]
+    if then.branch:
+        return [attach]
     if then.head:
         return [["update-ref", "--no-deref", "-m", reason, "HEAD", then.head]]
     return []
 
 
 def _restore_refs(workspace: Workspace, kept_folder: str, present: Iterable[str]) -> None:
-    """Restore the refs of what was in progress in git's table. present: those that it has now."""
+    """Restore the refs of what was in progress in git's table. present: the refs in it now."""
     lines = []
     for name in present:
         if not os.path.exists(os.path.join(kept_folder, name)):

@@ -1,4 +1,4 @@
-"""The states and databases of a point: what the user names, and all of them together."""
+"""Keep and restore the states and databases of a point, which the user names."""
 
 import json
 import os
@@ -149,9 +149,10 @@ def _read_state(workspace: Workspace, key: str, file: str) -> PartRequest:
             data = stream.read(MAX_SIZE + 1)
             mode = os.fstat(stream.fileno()).st_mode
     except OSError as error:
+        why = error.strerror
         # of a pipe that a shell names in /dev/fd, realpath is the name of nothing
-        is_special = os.path.exists(path) and not os.path.isfile(path)
-        why = "it is not a regular file" if is_special else error.strerror
+        if os.path.exists(path) and not os.path.isfile(path):
+            why = "it is not a regular file"
         hint = f"name a file with the state, or --state {key}=- for standard input"
         raise CheckpointError(f"{escape_controls(file)} cannot be read: {why}", hint) from None
 
@@ -165,8 +166,9 @@ def _find_place(root: str, path: str) -> str | None:
     if below is None or not is_plain_path(below):
         return None
     full = os.path.join(os.path.realpath(root), below)
-    is_there = os.path.realpath(full) == full and os.path.isfile(full)
-    return below if is_there else None
+    if os.path.realpath(full) != full or not os.path.isfile(full):
+        return None
+    return below
 
 
 def place_target(cwd: str, file: str) -> str:
@@ -255,10 +257,10 @@ def find_warnings(root: str, requests: Iterable[PartRequest], files: Sequence[st
     warnings = []
     for request in requests:
         if request.details.get("password") and not request.may_lack:
-            warnings.append(
-                f"the password of {request.name} is not kept, and going back needs it in "
-                "PGPASSWORD or ~/.pgpass; in a command line other users of this machine can read it"
-            )
+            warning = f"the password of {request.name} is not kept, and going back needs it in "
+            warning += "PGPASSWORD or ~/.pgpass; "
+            warning += "in a command line other users of this machine can read it"
+            warnings.append(warning)
 
     known = frozenset(files)
     databases = []
@@ -288,7 +290,9 @@ def _is_database(path: str) -> bool:
 def choose_type(requests: Iterable[PartRequest]) -> str:
     """Return the type of a point that holds only these parts."""
     types = {TYPES[request.kind] for request in requests}
-    return "database_savepoint" if "database_savepoint" in types else "state_snapshot"
+    if "database_savepoint" in types:
+        return "database_savepoint"
+    return "state_snapshot"
 
 
 def capture(location: Location, requests: Sequence[PartRequest]) -> list[Part]:

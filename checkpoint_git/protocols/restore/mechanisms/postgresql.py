@@ -117,14 +117,20 @@ def _check_options(options: Mapping[str, str], *, has_fragment: bool) -> None:
 
 def write_url(connection: Mapping[str, str]) -> str:
     """Return the URL of a connection, without its password."""
-    user = f"{quote(connection['user'], safe='')}@" if "user" in connection else ""
-    port = f":{connection['port']}" if "port" in connection else ""
+    user = ""
+    if "user" in connection:
+        user = f"{quote(connection['user'], safe='')}@"
+    port = ""
+    if "port" in connection:
+        port = f":{connection['port']}"
+
     name = quote(connection["dbname"], safe="")
     host = connection.get("host", "")
     if host.startswith("/"):  # a folder of sockets
         return f"postgresql://{user}{port}/{name}?host={quote(host, safe='/')}"
-    place = f"[{host}]" if ":" in host else quote(host, safe=":")
-    return f"postgresql://{user}{place}{port}/{name}"
+    if ":" in host:  # an IPv6 address
+        return f"postgresql://{user}[{host}]{port}/{name}"
+    return f"postgresql://{user}{quote(host, safe=':')}{port}/{name}"
 
 
 def find_tool(name: str, env: Mapping[str, str]) -> str:
@@ -244,7 +250,10 @@ def _choose(
 
 
 def _find_relation(relations: Sequence[Relation], name: str) -> Relation:
-    """Return the relation that a user names, with its schema or without. Raises CheckpointError."""
+    """Return the relation that a user names. Raises CheckpointError.
+
+    name: with its schema or without.
+    """
     found = [relation for relation in relations if relation.name == name]
     if not found:
         found = [relation for relation in relations if name in _list_spellings(relation)]
@@ -325,7 +334,8 @@ def capture(location: Location, request: PartRequest, content: str) -> Part:
         version = query("SHOW server_version")
         if chosen or tables is None:
             snapshot = query("SELECT pg_catalog.pg_export_snapshot()")
-            _dump(target, snapshot, None if tables is None else chosen, env)
+            dumped = None if tables is None else chosen
+            _dump(target, snapshot, dumped, env)
 
     details = {
         "connection": connection,

@@ -38,11 +38,11 @@ def capture(location: Location, request: PartRequest, content: str) -> Part:
 
     shown = escape_controls(path)
     if status is None:
-        raise CheckpointError(f"no such database: {shown}", "name an existing file: sqlite:///path")
+        hint = "name an existing file: sqlite:///path"
+        raise CheckpointError(f"no such database: {shown}", hint)
     if not stat.S_ISREG(status.st_mode):
-        raise CheckpointError(
-            f"{shown} is not a file", "name the database itself, and no link to it"
-        )
+        hint = "name the database itself, and no link to it"
+        raise CheckpointError(f"{shown} is not a file", hint)
 
     target = os.path.join(location.folder, content)
     logical = _capture_content(source, target, shown, may_be_damaged=request.may_lack)
@@ -74,9 +74,10 @@ def _open(path: str, how: str) -> sqlite3.Connection:
 
 
 def _open_source(path: str) -> sqlite3.Connection:
-    # beside a -wal it only reads, since the last to leave would write that back; without one it may
-    # write, since a reader would leave empty side files behind
-    return _open(path, "mode=ro" if os.path.lexists(f"{path}-wal") else "mode=rw")
+    # beside a -wal it only reads, since the last to leave would write that back; without one it
+    # may write, since a reader would leave empty side files behind
+    mode = "mode=ro" if os.path.lexists(f"{path}-wal") else "mode=rw"
+    return _open(path, mode)
 
 
 def _back_up(source: str, target: str, shown: str) -> None:

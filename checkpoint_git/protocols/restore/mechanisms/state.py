@@ -1,4 +1,4 @@
-"""States kept as JSON: from a file, a program's output or a caller, and restored the same way."""
+"""Keep states as JSON, from a file, a program's output or a caller, and restore them as well."""
 
 import json
 import os
@@ -75,13 +75,16 @@ def capture(location: Location, request: PartRequest, content: str) -> Part:
 
 
 def _read_kept(location: Location, part: Part) -> bytes | None:
-    """Return the content of a part, None if it is lost or changed."""
+    """Return the content of a part, None if it has none, or if it is lost or changed."""
+    if not part.content:
+        return None
     try:
         data = read_plain(content_path(location, part), MAX_SIZE)
     except OSError:
         return None
-    is_whole = len(data) == part.size and sha256(data).hexdigest() == part.sha256
-    return data if is_whole else None
+    if len(data) != part.size or sha256(data).hexdigest() != part.sha256:
+        return None
+    return data
 
 
 def _find_file(location: Location, part: Part, means: Means) -> tuple[str, str] | None:
@@ -95,7 +98,9 @@ def _find_file(location: Location, part: Part, means: Means) -> tuple[str, str] 
     if target is not None:
         return os.path.split(target)
     file = part.details.get("file")
-    return None if file is None else (location.root, file)
+    if file is None:
+        return None
+    return location.root, file
 
 
 def check_ready(location: Location, part: Part, means: Means) -> None:
@@ -128,9 +133,8 @@ def is_as_kept(location: Location, part: Part, means: Means) -> bool:
     place = _find_file(location, part, means)
     if place is None:
         return False  # what is handed over is never known to be there already
-    kept = _read_kept(location, part) if part.content else None
     present, _ = _read_present(place)
-    return present == kept
+    return present == _read_kept(location, part)
 
 
 def request_present(location: Location, part: Part, means: Means) -> PartRequest | None:
@@ -138,19 +142,24 @@ def request_present(location: Location, part: Part, means: Means) -> PartRequest
     if place is None:
         return None
     data, mode = _read_present(place)
-    file = part.details.get("file") if _key_of(part) not in means.state_to else None
+    file = None
+    if _key_of(part) not in means.state_to:
+        file = part.details.get("file")
     details = {"data": data, "file": file, "mode": mode}
     return PartRequest("state", part.name, details, may_lack=True)
 
 
 def restore(location: Location, part: Part, means: Means) -> list[str]:
-    data = _read_kept(location, part) if part.content else None
+    data = _read_kept(location, part)
     if part.content and data is None:
         raise CheckpointError(f"the content of {part.name} is lost", "verify the point")
 
     if means.hand_over is not None:
         key = _key_of(part)
-        means.hand_over(key, None if data is None else parse_state(key, data))
+        value = None
+        if data is not None:
+            value = parse_state(key, data)
+        means.hand_over(key, value)
         return []
 
     place = _find_file(location, part, means)
