@@ -1,6 +1,6 @@
-"""`checkpoint audit --all`: show what merges did to every entry of the checkpoints they touched."""
+"""`checkpoint audit --all`: show what merges did to every entry of the checkpoints."""
 
-import argparse
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import get_args
@@ -45,8 +45,10 @@ _STYLE: dict[str, Style] = {
 }
 
 
-def show_entries(args: argparse.Namespace, paths: Sequence[str], invocation: Invocation) -> Outcome:
-    """Show every entry; exit with code 1 if one was lost, duplicated or mixed up, repaired or not."""
+def show_entries(args: Namespace, paths: Sequence[str], invocation: Invocation) -> Outcome:
+    """Show every entry; exit with code 1 if one was lost, duplicated or mixed up, even if it was
+    repaired since.
+    """
     cwd, env = invocation.cwd, fetching_env(invocation.env)
     revisions = args.range or "HEAD"
     tips = read_tips(cwd, env, revisions)

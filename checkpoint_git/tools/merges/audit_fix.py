@@ -109,7 +109,8 @@ def _refuse_gone(path: str, event: Event, audited: AuditedFile) -> Finding:
         if versions.first is None:
             holder = other
         restores = " restores it, to keep or remove in a commit"
-        hint = command("git", "checkout", event.parents[holder - 1][:12], "--", path, more=restores)
+        commit = event.parents[holder - 1][:12]
+        hint = command("git", "checkout", commit, "--", path, more=restores)
     return _refuse(path, "", "the merge dropped the file: decide by hand", hint)
 
 

@@ -15,14 +15,9 @@ from checkpoint_git.merge.places import AUTO
 from checkpoint_git.merge.strategy import Schema
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.judge import (
-    ONE_OF_SEVERAL,
-    THE_FILE,
-    EntryVersions,
-    Judged,
-    MergeJudge,
-)
+from checkpoint_git.tools.merges.judge import Judged, MergeJudge
 from checkpoint_git.tools.merges.verdict import PlaceVersions
+from checkpoint_git.tools.merges.walk import ONE_OF_SEVERAL, THE_FILE, EntryVersions
 from checkpoint_git.tools.merges.wording import Parents, say_entry
 
 Kind = Literal[
@@ -38,6 +33,7 @@ Kind = Literal[
 ]
 How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
 Key = tuple[str, str | None, str | None, str | None]
+Pointed = Iterable[tuple[str, Any]]  # values, each with a JSON Pointer
 
 _DAMAGE: dict[str, Kind] = {
     "lost": "lost",
@@ -92,7 +88,7 @@ class AuditedFile:
 
     @property
     def is_by_rules(self) -> bool:
-        """Whether the result is what the merge rules make, byte for byte; then nothing is wrong."""
+        """Whether the result is what the merge rules make, byte for byte: nothing is wrong."""
         merged = self.judge.merged
         if merged is None or merged.conflicts:
             return False
@@ -212,7 +208,7 @@ def _find_strange(audited: AuditedFile, parents: Parents, known: Sequence[Hit]) 
         yield Hit(kind, audited.file.path, where, name, sentence)
 
 
-def _find_related(places: Sequence[str], values: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+def _find_related(places: Sequence[str], values: Pointed) -> dict[str, list[Any]]:
     """Return the values whose pointer is at, above or below each place."""
     related: dict[str, list[Any]] = {place: [] for place in places}
     below: dict[str, list[str]] = {}
@@ -221,7 +217,9 @@ def _find_related(places: Sequence[str], values: Iterable[tuple[str, Any]]) -> d
             below.setdefault(pointer, []).append(place)
 
     for where, value in values:
-        targets = below.get(where) or [above for above in _list_prefixes(where) if above in related]
+        targets = below.get(where)
+        if not targets:
+            targets = [prefix for prefix in _list_prefixes(where) if prefix in related]
         for place in targets:
             related[place].append(value)
 
@@ -296,7 +294,7 @@ def find_lasting(
 
 
 def _is_lasting(audited: AuditedFile, hit: Hit, keys: set[Key], later: bytes) -> bool:
-    """keys: of the entries whose damage lasts."""
+    """Whether a later version still shows a hit. keys: of the entries whose damage lasts."""
     if hit.entry:
         return key_of(hit.entry) in keys
     return _is_still(audited.file.result, later, hit.where)

@@ -197,7 +197,8 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         if preview.kind == "conflict" and not preview.driven:
             message += "; the merge driver is not set up here, so git will mark lines instead"
         hint = join_hints(
-            advise("merge early", *_pull_command(upstream)), advise("then", "checkpoint", "resolve")
+            advise("merge early", *_pull_command(upstream)),
+            advise("then", "checkpoint", "resolve"),
         )
         if upstream.rebases:
             hint = join_hints("a rebase may ask once per commit", hint)
@@ -318,7 +319,8 @@ def _is_clean(upstream: Upstream) -> bool:
 
 
 def _lacking(upstream: Upstream) -> str:
-    return f"{upstream.name} has {plural(upstream.behind, 'commit')} that this branch does not have"
+    commits = plural(upstream.behind, "commit")
+    return f"{upstream.name} has {commits} that this branch does not have"
 
 
 def _merge_of(upstream: Upstream) -> str:

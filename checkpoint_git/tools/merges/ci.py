@@ -1,4 +1,4 @@
-"""`checkpoint ci`: verbs for jobs of a forge, because no forge's merge button runs a merge driver."""
+"""`checkpoint ci`: verbs for a forge's jobs; no forge's merge button runs a merge driver."""
 
 import argparse
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ from checkpoint_git.protocols.mismatch import quote_where
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
 from checkpoint_git.tools.merges.asker import Asker, Take, is_completable, list_takes
-from checkpoint_git.tools.merges.judge import THE_FILE, judge_merge
+from checkpoint_git.tools.merges.judge import judge_merge
 from checkpoint_git.tools.merges.unmerged import (
     NAMES,
     Case,
@@ -35,6 +35,7 @@ from checkpoint_git.tools.merges.unmerged import (
     find_newest,
     list_conflicts,
 )
+from checkpoint_git.tools.merges.walk import THE_FILE
 from checkpoint_git.tools.merges.wording import Parents, say_entry
 
 TAKES: tuple[Take, ...] = ("ours", "theirs", "newest", "base")
@@ -181,7 +182,7 @@ def _plan_edited(
 
 
 def _find_trouble(case: Case, request: ResolveRequest) -> tuple[str, str] | None:
-    """Return a code and a message if the side that was asked for is unknown; None if it is known."""
+    """Return a code and a message if the side that was asked for is unknown; None otherwise."""
     if request.take == "newest" and find_newest(case) is None:
         message = "neither side is newer: updated_at is equal, or missing on one side"
         return "resolve/no-newest", message
@@ -295,8 +296,8 @@ def _read_side(case: Case, side: int) -> bytes | None:
 
 
 def _explain(case: Case, data: bytes | None) -> list[Mismatch]:
-    """Return how a version breaks the user's schema; [] if there is no such schema, or it cannot be
-    applied.
+    """Return how a version breaks the user's schema; [] if there is no such schema, or it cannot
+    be applied.
     """
     if case.explain is None or data is None:
         return []

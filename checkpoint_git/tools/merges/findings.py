@@ -190,7 +190,7 @@ def describe(merge: AuditedMerge) -> Line:
 
 
 def count_kinds(merges: Iterable[AuditedMerge]) -> dict[str, int]:
-    """Return how many hits there are of each kind; those that seem to be meant count as one kind."""
+    """Return how many hits there are of each kind; those that look deliberate are one kind."""
     counts = Counter[str]()
     for merge in merges:
         for hit in merge.hits:

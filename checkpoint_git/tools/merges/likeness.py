@@ -104,13 +104,13 @@ def _find_only(members: Members, record: Members, records: list[Members]) -> lis
 
 
 def is_like(record: Members, other: Members) -> bool:
-    """Whether a record may be an edit of the other: they share half of the smaller one's members."""
+    """Whether a record may be an edit of the other: they share half of the smaller's members."""
     shared = sum(_holds(other, key, node) for key, node in record.items())
     return 2 * shared >= min(len(record), len(other))
 
 
 def is_reworded(lost: str, written: str) -> bool:
-    """Whether an entry that is gone lives on in one written in the merge; both are canonical JSON."""
+    """Whether a lost entry lives on in one written in the merge; both are canonical JSON."""
     before, after = scan_tokens(lost), scan_tokens(written)
     if type(before) is dict and type(after) is dict:
         shared = [key for key, value in before.items() if key in after and after[key] == value]

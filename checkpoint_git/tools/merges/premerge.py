@@ -52,7 +52,8 @@ class MovedError(CheckpointError):
 
 
 def premerge(request: PullRequest, now: int, env: Env) -> Premerge:
-    """Merge a pull request, write the commit if a text merge would differ, and push it if asked to.
+    """Merge a pull request, write the commit if a text merge would differ, and push it if asked
+    to.
 
     The pull request is untrusted: nothing of it is checked out or run, and its attributes do not
     decide how it is merged.
@@ -144,9 +145,10 @@ def _make_message(request: PullRequest, count: int) -> str:
     # names are untrusted: letters that services read as commands are replaced
     names = (request.base_name, request.head_name)
     base, head = (_UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in names)
+    changed = plural(count, "checkpoint")
     return (
         f"Merge {base} into {head}\n\n"
-        f"Both sides changed {plural(count, 'checkpoint')}; merged field by field, not as text.\n\n"
+        f"Both sides changed {changed}; merged field by field, not as text.\n\n"
         f"Made by checkpoint-git {__version__}: checkpoint ci merge\n"
     )
 

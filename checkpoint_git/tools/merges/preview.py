@@ -56,7 +56,7 @@ def _merges_as_text(cwd: str, file: Versions) -> bool:
 
 
 def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> FilePreview:
-    """Return a preview of one file: its first version is this branch's, its second the upstream's."""
+    """Return a preview of a file: its first version is this branch's, its second upstream's."""
     base = merge_bases(file.bases, schema, file.path)
     if file.first == base or file.first == file.second:
         return FilePreview(file.path, "whole")

@@ -106,8 +106,9 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
         return read_commit(cwd, name, env)
 
     message = f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}"
+    give = "give a branch such as origin/main, or a commit id"
     fetch_it = "a job that checks out one branch has to fetch the other"
-    raise CheckpointError(message, f"give a branch such as origin/main, or a commit id; {fetch_it}")
+    raise CheckpointError(message, f"{give}; {fetch_it}")
 
 
 def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:

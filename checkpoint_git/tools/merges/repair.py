@@ -9,8 +9,9 @@ from checkpoint_git.core.jsonwrite import rewrite
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.merge.result import OURS, is_same
-from checkpoint_git.tools.merges.judge import EntryVersions, MergeJudge
+from checkpoint_git.tools.merges.judge import MergeJudge
 from checkpoint_git.tools.merges.lists import Identity, Items, Lists
+from checkpoint_git.tools.merges.walk import EntryVersions
 
 CONTRADICTED = "both sides changed it: decide by hand"
 TOUCHED = "it was changed since"

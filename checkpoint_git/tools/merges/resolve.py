@@ -43,12 +43,14 @@ HELP = """\
 resolve the conflicts of a merge, and stage what is clean
 
 examples:
-  checkpoint resolve                                asks about each conflict; without a terminal, lists them
+  checkpoint resolve                                asks about each conflict; \
+without a terminal, lists them
   checkpoint resolve --list                         lists them
   checkpoint resolve build --theirs                 always their side
   checkpoint resolve --take newest                  always the side with the later updated_at
   checkpoint resolve .checkpoints/build.checkpoint.json --where /step --take theirs
-  checkpoint resolve build --next "Write the docs"  both sides finished all there was to do: what is next
+  checkpoint resolve build --next "Write the docs"  both sides finished \
+all there was to do: what is next
   git checkout --merge -- PATH                      undo: bring the conflicts back
 
 exit 1: conflicts remain
@@ -117,14 +119,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Resolve what can be resolved; exit with code 1 while anything is left to decide or to fix."""
+    """Resolve what can be resolved; exit with code 1 if anything remains to decide or to fix."""
     dry_run = args.dry_run or args.list
     request = ResolveRequest(args.paths, args.take, args.where, dry_run, _read_answer(args))
     asker = None
     if invocation.interactive and not args.take and not dry_run:
         asker = Asker(invocation.stdin, invocation.stderr)
 
-    result = resolve(invocation.cwd, request, invocation.now, asker, say_waiting(invocation.stderr))
+    on_wait = say_waiting(invocation.stderr)
+    result = resolve(invocation.cwd, request, invocation.now, asker, on_wait)
     return _make_outcome(result, dry_run)
 
 
@@ -297,7 +300,7 @@ def _check_answer(cases: Sequence[Case], request: ResolveRequest) -> None:
     if request.answer is None:
         return
 
-    asking = [case for case in cases if any(conflict.question for conflict in list_conflicts(case))]
+    asking = [case for case in cases if _asks_what_is_next(case)]
     if not asking and not request.take:
         option = "--complete" if request.answer.item is None else "--next"
         hint = command("checkpoint", "resolve", more=" shows what is undecided")
@@ -306,9 +309,18 @@ def _check_answer(cases: Sequence[Case], request: ResolveRequest) -> None:
     if len(asking) > 1 and request.answer.item is not None:
         names = ", ".join(case.typed for case in asking)
         hint = advise(
-            "name one", "checkpoint", "resolve", asking[0].typed, "--next", Blank("the next action")
+            "name one",
+            "checkpoint",
+            "resolve",
+            asking[0].typed,
+            "--next",
+            Blank("the next action"),
         )
         raise CheckpointError(f"{len(asking)} files ask what is next: {names}", hint)
+
+
+def _asks_what_is_next(case: Case) -> bool:
+    return any(conflict.question for conflict in list_conflicts(case))
 
 
 def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
@@ -413,7 +425,8 @@ def _warn_of_archive(operation: str) -> list[Line]:
         return []
     again = ", then the same with --strategy recursive -X no-renames"
     hint = command("git", operation, "--abort", more=again)
-    return [Line("git took an archive for a rename, and open work may be in it", "warn", hint=hint)]
+    text = "git took an archive for a rename, and open work may be in it"
+    return [Line(text, "warn", hint=hint)]
 
 
 def _is_archive(path: str) -> bool:

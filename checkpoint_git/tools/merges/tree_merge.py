@@ -1,4 +1,4 @@
-"""Merge two commits without a work tree: git merges the ordinary files, our rules the checkpoints."""
+"""Merge two commits without a work tree: git merges ordinary files, our rules checkpoints."""
 
 import os
 import sys

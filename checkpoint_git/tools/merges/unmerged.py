@@ -19,6 +19,7 @@ from checkpoint_git.disk.discover import find_link
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges import conflicts
+from checkpoint_git.git.merges.conflicts import FileVersion
 from checkpoint_git.merge.conflicts import (
     Conflict,
     Decision,
@@ -121,7 +122,7 @@ def read_case(
     return _read_file(work_tree, case)
 
 
-def _content(version: conflicts.FileVersion | None) -> bytes | None:
+def _content(version: FileVersion | None) -> bytes | None:
     return None if version is None else version.data
 
 
@@ -281,7 +282,7 @@ def list_conflicts(case: Case) -> list[Conflict]:
     return decided.conflicts
 
 
-def _read_side(version: conflicts.FileVersion | None) -> Held | None:
+def _read_side(version: FileVersion | None) -> Held | None:
     return None if version is None else Held(_read_value(version))
 
 
@@ -304,7 +305,7 @@ def describe_sides(case: Case) -> str:
     return f"ours {_describe_change(base, ours)}, theirs {_describe_change(base, theirs)}"
 
 
-def _describe_change(base: conflicts.FileVersion | None, side: conflicts.FileVersion | None) -> str:
+def _describe_change(base: FileVersion | None, side: FileVersion | None) -> str:
     if side is None:
         return "removed the file" if base else "has no such file"
     if base is None:
@@ -320,7 +321,7 @@ def _describe_change(base: conflicts.FileVersion | None, side: conflicts.FileVer
     return f"changed it ({shown})"
 
 
-def _list_leaves_of(version: conflicts.FileVersion) -> list[str]:
+def _list_leaves_of(version: FileVersion) -> list[str]:
     """Return a document's values, a line each; [] for a text."""
     value = _read_value(version)
     if isinstance(value, str):
@@ -328,7 +329,7 @@ def _list_leaves_of(version: conflicts.FileVersion) -> list[str]:
     return list(list_leaves(value))
 
 
-def _read_value(version: conflicts.FileVersion) -> Any:
+def _read_value(version: FileVersion) -> Any:
     """Return a version's document; its text if it is not JSON."""
     try:
         return parse_any(decode(version.data)).value

@@ -35,7 +35,7 @@ _AGAINST_RULES = "against the merge rules"
 
 
 class Judgement(NamedTuple):
-    """side: the parent whose change was lost, that won a decision, or that removed what is back."""
+    """side: the parent that lost a change, won a decision, or had removed what is back."""
 
     verdict: Verdict
     side: Side = ""

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from checkpoint_git.core.terminal_text import say_value
-from checkpoint_git.tools.merges.judge import EntryVersions, MergeComparison
+from checkpoint_git.tools.merges.judge import MergeComparison
 from checkpoint_git.tools.merges.verdict import OTHER
+from checkpoint_git.tools.merges.walk import EntryVersions
 
 _ORDINALS = {1: "first", 2: "second", 3: "third"}
 

@@ -19,8 +19,9 @@ from checkpoint_git.tools.merges.audited_file import (
     find_lasting,
     key_of,
 )
-from checkpoint_git.tools.merges.judge import EntryVersions, MergeJudge
+from checkpoint_git.tools.merges.judge import MergeJudge
 from checkpoint_git.tools.merges.repair import CONTRADICTED, TOUCHED, Repaired, remake, repair
+from checkpoint_git.tools.merges.walk import EntryVersions
 from checkpoint_git.tools.merges.wording import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
