@@ -1,4 +1,4 @@
-"""New commits made beside the index and the work tree, and the checked-out branch moved to them."""
+"""Write commits without the index and the work tree, and move the checked-out branch to them."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from checkpoint_git.git.objects import TreeEntry
 from checkpoint_git.git.run import GitResult, git_error, quote_path, run_git, start_git
 
-# path, and the file it becomes: git's, new content, or none
+# a path, and its new file: one that git has, new content, or None
 Change = tuple[str, TreeEntry | bytes | None]
 
 _TRIES = 20
@@ -23,13 +23,14 @@ class Draft(NamedTuple):
     message: str
 
 
-# Commits come from one `git fast-import`, which gets everything in a file that is complete before
-# git starts: a kill leaves all of it or nothing.
 def write_commits(
     cwd: str, drafts: Sequence[Draft], refs: Sequence[str], who: str, env: Mapping[str, str]
 ) -> list[str]:
-    """The last of the refs is for the last draft; the first keeps the others, which a prune would
-    take.
+    """Write commits, and return their ids.
+
+    refs: the last one gets the last draft; the first keeps the other drafts from a prune.
+    One `git fast-import` gets everything in a file that is complete before git starts: a kill
+    leaves all of it or nothing. Raises CheckpointError if git cannot write them.
     """
     from tempfile import TemporaryFile  # late: a sync that has nothing to send needs none
 
@@ -38,11 +39,10 @@ def write_commits(
         stream.writelines(_describe(drafts, refs, who))
         for _ in range(_TRIES):
             stream.seek(0)
-            # in a pack, which git keeps until the ref is there: a prune at the same time removes
+            # in a pack, which git keeps until the ref exists: a prune at the same time removes
             # loose objects
-            with start_git(
-                ["-c", "fastimport.unpackLimit=0", *words], cwd, env=env, stdin=stream.fileno()
-            ) as process:
+            packed = ["-c", "fastimport.unpackLimit=0", *words]
+            with start_git(packed, cwd, env=env, stdin=stream.fileno()) as process:
                 out, err = process.communicate()
             ids = out.decode("ascii", "replace").split()
             if process.returncode == 0 and len(ids) == len(drafts):
@@ -66,8 +66,8 @@ def _remove_keep_files(cwd: str, err: bytes, env: Mapping[str, str]) -> bool:
     """Remove the mark on a pack that was never finished, at which git stops; return whether to try
     again.
 
-    A killed `git fast-import` leaves it, and one whose temporary file a prune has removed. The next
-    one, which writes the same objects, would give its pack the same name.
+    It is left by a killed `git fast-import`, and by one whose temporary file a prune removed. The
+    next one writes the same objects, so its pack gets the same name.
     """
     pruned = re.search(rb"to write file ([^:]{1,300}/pack-\w{1,80})\.\w{1,8}: No such file", err)
     if pruned:
@@ -90,7 +90,7 @@ def _remove_keep_files(cwd: str, err: bytes, env: Mapping[str, str]) -> bool:
 
 
 def _is_ours(path: str) -> bool:
-    """Return whether `git fast-import` wrote this mark, or was killed before it did."""
+    """Whether `git fast-import` wrote this mark, or was killed before it did."""
     try:
         with open(path, "rb") as stream:
             return stream.read(100) in (b"", b"fast-import")
@@ -99,31 +99,38 @@ def _is_ours(path: str) -> bool:
 
 
 def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterator[bytes]:
-    """In fast-import's language; drafts are marked from 1 on, new contents after them."""
+    """Yield the drafts in fast-import's language; drafts are marked from 1 on, new contents after
+    them.
+    """
     contents = {
         content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)
     }
     marks = {content: mark for mark, content in enumerate(sorted(contents), len(drafts) + 1)}
     for content, mark in marks.items():
         yield b"blob\nmark :%d\ndata %d\n%b\n" % (mark, len(content), content)
+
     for number, draft in enumerate(drafts, 1):
-        message, ref = (
-            draft.message.encode("utf-8", "replace"),
-            refs[-(number == len(drafts))].encode(),
-        )
+        ref = refs[0].encode()
+        if number == len(drafts):
+            ref = refs[-1].encode()
+        message = draft.message.encode("utf-8", "replace")
         yield b"reset %b\ncommit %b\nmark :%d\ncommitter %b\n" % (ref, ref, number, who.encode())
         yield b"data %d\n%b\n" % (len(message), message)
-        for at, parent in enumerate(draft.parents):
-            named = parent.encode() if isinstance(parent, str) else b":%d" % (parent + 1)
-            yield b"%b %b\n" % (b"merge" if at else b"from", named)
-        for path, become in draft.changes:
-            quoted = quote_path(os.fsencode(path))
-            if become is None:
-                yield b"D %b\n" % quoted
-            elif isinstance(become, bytes):
-                yield b"M 100644 :%d %b\n" % (marks[become], quoted)
+        keyword = b"from"
+        for parent in draft.parents:
+            if isinstance(parent, str):
+                yield b"%b %b\n" % (keyword, parent.encode())
             else:
-                yield b"M %b %b %b\n" % (become.mode.encode(), become.blob.encode(), quoted)
+                yield b"%b :%d\n" % (keyword, parent + 1)
+            keyword = b"merge"
+        for path, becomes in draft.changes:
+            quoted = quote_path(os.fsencode(path))
+            if becomes is None:
+                yield b"D %b\n" % quoted
+            elif isinstance(becomes, bytes):
+                yield b"M 100644 :%d %b\n" % (marks[becomes], quoted)
+            else:
+                yield b"M %b %b %b\n" % (becomes.mode.encode(), becomes.blob.encode(), quoted)
         yield b"\nget-mark :%d\n" % number
 
     yield b"done\n"
@@ -132,15 +139,19 @@ def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterato
 def stage_files(
     cwd: str, files: Sequence[tuple[str, TreeEntry | None]], env: Mapping[str, str]
 ) -> bool:
-    """None: the index forgets the file. Returns False if it stays locked."""
+    """Write entries into the index, None to remove one; return False if the index stays locked."""
     zeros = "0" * max((len(entry.blob) for _, entry in files if entry), default=40)
-    named = (
-        f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {zeros}\t{path}\0"
-        for path, entry in files
-    )
-    lines, words = os.fsencode("".join(named)), ["update-index", "-z", "--index-info"]
+    lines = []
+    for path, entry in files:
+        if entry:
+            lines.append(f"{entry.mode} {entry.blob}\t{path}\0")
+        else:
+            lines.append(f"0 {zeros}\t{path}\0")
+
+    words = ["update-index", "-z", "--index-info"]
     for _ in range(_TRIES):
-        if run_git(words, cwd, stdin=lines, env=env, check=False).code == 0:
+        result = run_git(words, cwd, stdin=os.fsencode("".join(lines)), env=env, check=False)
+        if result.code == 0:
             return True
         time.sleep(_NAP)  # git's own commands hold the index for milliseconds
 
@@ -148,6 +159,6 @@ def stage_files(
 
 
 def move_branch(cwd: str, ref: str, new: str, old: str, env: Mapping[str, str]) -> bool:
-    """Returns False if the branch no longer names `old` ("" for none)."""
+    """Move a branch; return False if it no longer names `old` ("" for none)."""
     words = ["update-ref", "-m", "checkpoint sync", ref, new, old or "0" * len(new)]
     return run_git(words, cwd, env=env, check=False).code == 0

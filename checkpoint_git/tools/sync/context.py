@@ -1,6 +1,4 @@
-"""What one sync is about: which branch of which remote, how this clone merges, who commits. It
-changes nothing.
-"""
+"""Find the branch, the remote and the settings of one sync. Nothing is changed."""
 
 import os
 import time
@@ -21,13 +19,14 @@ from checkpoint_git.git.settings import SYNC_BRANCH, SYNC_REMOTE, find_setting
 from checkpoint_git.tools.sync.decide import MergeOptions, Take
 from checkpoint_git.tools.sync.state import Names, name_refs
 
-ATTEMPTS, TIMEOUT = 200, 120.0
+ATTEMPTS = 200
+TIMEOUT = 120.0  # seconds
 _IN_TURN = "CHECKPOINT_SYNC_TURN"  # set for the processes of a sync
 
 
 class Wish(NamedTuple):
-    """remote, branch: "" for the settings'. timeout: seconds. only: a skill. ignored: also what git
-    ignores.
+    """remote, branch: "" for those of the settings. timeout: seconds. only: a skill. ignored: sync
+    files that git ignores too.
     """
 
     remote: str = ""
@@ -49,8 +48,9 @@ class SyncTarget(NamedTuple):
 
 
 class SyncContext(NamedTuple):
-    """local: HEAD's ref. env: for git. ends: as time.monotonic(). turn: what this user's clones of
-    a branch take. journal: of the files that are being written.
+    """local: the ref that HEAD names. who: as git writes it into a commit. env: for git.
+    ends: as time.monotonic(). turn: the file that this user's clones of a branch lock in turn, ""
+    for none. journal: of the files that are being written.
     """
 
     place: Place
@@ -75,99 +75,129 @@ def open_context(
     env: Mapping[str, str],
     tell: Callable[[], None] = lambda: None,
 ) -> SyncContext:
+    """Return what one sync needs. now: seconds since 1970. Raises CheckpointError without a
+    repository, remote or branch.
+    """
     if place.work_tree is None or place.git_dir is None:
-        raise CheckpointError(
-            f"{escape_controls(place.root)} is not in a git repository",
-            command("git", "init", more=", or clone one"),
-        )
+        message = f"{escape_controls(place.root)} is not in a git repository"
+        raise CheckpointError(message, command("git", "init", more=", or clone one"))
 
     top = place.work_tree
-    settings, local, own = read_branch(top, env)
+    settings, local, git_env = read_branch(top, env)
     target = _find_target(top, settings, local, wish)
+    names = name_refs(target.remote, target.branch)
+    choices = Choices()
     driver = read_driver_command(settings.get(DRIVER, ""))
-    choices = driver.choices if driver else Choices()
-    rules = MergeOptions(choices.narrative, choices.schema, wish.take, now)
-    names, dated = (
-        name_refs(target.remote, target.branch),
-        {**own, "GIT_COMMITTER_DATE": f"@{now} +0000"},
-    )
-    found = (
-        run_git(["var", "GIT_COMMITTER_IDENT"], top, env=dated, check=False)
-        .out.decode("utf-8", "replace")
-        .strip()
-    )
-    # as git writes it into a commit
-    who = found or f"checkpoint <checkpoint@localhost> {now} +0000"
-    ends = time.monotonic() + wish.timeout
-    shared = blob_id(os.fsencode(f"{settings[f'remote.{target.remote}.url']}\0{target.branch}"), "")
-    folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108 # its name is known, and its owner is looked at
-    turn = (
-        ""
-        if env.get(_IN_TURN)
-        else os.path.join(folder, f"checkpoint-sync-{find_user_number()}-{shared}")
-    )
-    own[_IN_TURN] = "1"  # a hook of the push that syncs another clone would wait for its own push
-    journal = os.path.join(
-        place.git_dir, "checkpoint", f"taking-{blob_id(os.fsencode(names.synced), '')}"
-    )
+    if driver:
+        choices = driver.choices
+
+    turn = ""
+    if not env.get(_IN_TURN):
+        turn = _name_turn(settings[f"remote.{target.remote}.url"], target.branch, env)
+    # a hook of the push that syncs another clone would wait for its own push
+    git_env[_IN_TURN] = "1"
+    journal = f"taking-{blob_id(os.fsencode(names.synced), '')}"
     return SyncContext(
-        place, top, target, names, local, rules, wish, who, own, ends, turn, journal, tell
+        place=place,
+        top=top,
+        target=target,
+        names=names,
+        local=local,
+        rules=MergeOptions(choices.narrative, choices.schema, wish.take, now),
+        wish=wish,
+        who=_read_committer(top, now, git_env),
+        env=git_env,
+        ends=time.monotonic() + wish.timeout,
+        turn=turn,
+        journal=os.path.join(place.git_dir, "checkpoint", journal),
+        tell=tell,
     )
+
+
+def _read_committer(top: str, now: int, env: Mapping[str, str]) -> str:
+    dated = {**env, "GIT_COMMITTER_DATE": f"@{now} +0000"}
+    result = run_git(["var", "GIT_COMMITTER_IDENT"], top, env=dated, check=False)
+    found = result.out.decode("utf-8", "replace").strip()
+    return found or f"checkpoint <checkpoint@localhost> {now} +0000"
+
+
+def _name_turn(address: str, branch: str, env: Mapping[str, str]) -> str:
+    shared = blob_id(os.fsencode(f"{address}\0{branch}"), "")
+    # anybody can guess the name, so the file's owner is checked
+    folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108
+    return os.path.join(folder, f"checkpoint-sync-{find_user_number()}-{shared}")
 
 
 def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, dict[str, str]]:
-    """(all settings, the ref that HEAD names, the environment for git)."""
-    own = network_env(env)
-    local = run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out
-    return read_all_settings(top, own), os.fsdecode(local).strip(), own
+    """Return all settings, the ref that HEAD names ("" for none), and the environment for git."""
+    git_env = network_env(env)
+    local = run_git(["symbolic-ref", "-q", "HEAD"], top, env=git_env, check=False).out
+    return read_all_settings(top, git_env), os.fsdecode(local).strip(), git_env
 
 
 def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> str:
-    known = sorted(
-        key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url")
-    )
-    only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
-    remote = wish or find_setting(settings, SYNC_REMOTE) or upstream or only
-    if remote not in known:
-        shown = (
-            f"no remote named {escape_controls(remote)}"
-            if remote
-            else "this clone has no remote to sync with"
-        )
-        hint = join_hints(
-            command("git", "remote", "add", "origin", Blank("its address", "URL")),
-            advise(
-                "or name one", "git", "config", "checkpoint.syncRemote", Blank("the remote", "NAME")
-            ),
-        )
-        raise CheckpointError(shown, hint)
+    """Return the remote to sync with. Raises CheckpointError if this clone does not have it."""
+    known = []
+    for key in settings:
+        if key.startswith("remote.") and key.endswith(".url"):
+            known.append(key.removeprefix("remote.").removesuffix(".url"))
 
-    return remote
+    remote = wish or find_setting(settings, SYNC_REMOTE) or upstream
+    if not remote and "origin" in known:
+        remote = "origin"
+    if not remote and len(known) == 1:
+        remote = known[0]
+    if remote in known:
+        return remote
+
+    message = "this clone has no remote to sync with"
+    if remote:
+        message = f"no remote named {escape_controls(remote)}"
+    name = Blank("the remote", "NAME")
+    hint = join_hints(
+        command("git", "remote", "add", "origin", Blank("its address", "URL")),
+        advise("or name one", "git", "config", "checkpoint.syncRemote", name),
+    )
+    raise CheckpointError(message, hint)
 
 
 def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) -> SyncTarget:
-    current = local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else ""
-    followed, merge = (settings.get(f"branch.{current}.{key}", "") for key in ("remote", "merge"))
-    upstream = None
-    if current and followed not in ("", ".") and merge.startswith("refs/heads/"):
-        upstream = (followed, merge.removeprefix("refs/heads/"))
-    remote = find_remote(settings, wish.remote, upstream[0] if upstream else "")
+    current = ""
+    if local.startswith(HEADS):
+        current = local.removeprefix(HEADS)
+    upstream_remote, upstream_branch = _find_upstream(settings, current)
+    remote = find_remote(settings, wish.remote, upstream_remote)
     branch = wish.branch or find_setting(settings, SYNC_BRANCH)
-    if not branch and upstream and upstream[0] == remote:
-        branch = upstream[1]
+    if not branch and upstream_remote == remote:
+        branch = upstream_branch
     if not branch:
-        why = (
-            "the checked-out branch follows none"
-            if local
-            else "HEAD is detached and follows no branch"
-        )
-        name = Blank("the branch", "NAME")
-        hint = join_hints(
-            advise("name one", "checkpoint", "sync", "--branch", name),
-            advise("for good", "git", "config", "checkpoint.syncBranch", name),
-            advise("or have it follow one", "git", "push", "-u", "origin", name),
-        )
-        raise CheckpointError(f"{why}, so there is none to sync with", hint)
+        raise _missing_branch(local)
 
     branch = check_branch(top, branch, is_new=True).removeprefix(HEADS)
-    return SyncTarget(remote, branch, (upstream or (remote, current)) == (remote, branch))
+    followed = (remote, current)
+    if upstream_branch:
+        followed = (upstream_remote, upstream_branch)
+    return SyncTarget(remote, branch, follows=followed == (remote, branch))
+
+
+def _find_upstream(settings: Mapping[str, str], branch: str) -> tuple[str, str]:
+    """Return the remote and the branch that a branch follows; "" and "" for none."""
+    remote = settings.get(f"branch.{branch}.remote", "")
+    merge = settings.get(f"branch.{branch}.merge", "")
+    if not branch or remote in ("", ".") or not merge.startswith(HEADS):
+        return "", ""
+    return remote, merge.removeprefix(HEADS)
+
+
+def _missing_branch(local: str) -> CheckpointError:
+    """Return the error about a branch that is not known. local: the ref that HEAD names."""
+    why = "HEAD is detached and follows no branch"
+    if local:
+        why = "the checked-out branch follows none"
+    name = Blank("the branch", "NAME")
+    hint = join_hints(
+        advise("name one", "checkpoint", "sync", "--branch", name),
+        advise("for good", "git", "config", "checkpoint.syncBranch", name),
+        advise("or have it follow one", "git", "push", "-u", "origin", name),
+    )
+    return CheckpointError(f"{why}, so there is none to sync with", hint)

@@ -1,5 +1,5 @@
-"""What happens to one file of which the branch and the work tree may both have a new version. Pure,
-except schemas.
+"""Decide one file that the branch and the work tree may both have changed. Pure, except that it
+reads schemas.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,12 @@ from checkpoint_git.tools.sync.files import find_path_trouble, kind_of
 
 Take = Literal["", "ours", "theirs"]
 _LONGEST_VALUE = 80
+_MOST_NOTES = 3  # about one file that is taken and not valid
 
 
 class MergeOptions(NamedTuple):
-    """How this clone merges. take: what decides a conflict, "" for nobody. now: seconds since
-    1970.
+    """The settings of this clone's merges. take: the side that decides a conflict, "" for none.
+    now: seconds since 1970.
     """
 
     narrative: str
@@ -36,9 +37,7 @@ class MergeOptions(NamedTuple):
 
 
 class FileSides(NamedTuple):
-    """One file. base and theirs: as git has them, None for no file; ours: what the work tree
-    holds.
-    """
+    """One file. base, theirs: as git has them, None for no file. ours: as the work tree has it."""
 
     path: str
     base: TreeEntry | None
@@ -47,9 +46,7 @@ class FileSides(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """content: None for no file. settled: False if each side stays as it is, and findings say
-    why.
-    """
+    """content: None for no file. settled: False if each side stays as it is; findings say why."""
 
     content: bytes | None
     settled: bool
@@ -60,46 +57,64 @@ Read = Callable[[str], "bytes | None"]  # a blob's content, None for one that is
 
 
 def decide_ours(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
+    """Decide a file that only the work tree changed: taken, unless it has new errors."""
     if sides.ours is None:
         return Decision(None, True)
-    before = (read(sides.base.blob) or b"") if sides.base else None
+    before = None
+    if sides.base:
+        before = read(sides.base.blob) or b""
     new = find_new_errors(sides.path, sides.ours, [before], rules.now, _check)
     return Decision(sides.ours, not new, new)
 
 
 def decide_theirs(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
+    """Decide a file that only the branch changed: taken, with a warning if it is not valid."""
     path = sides.path
     if sides.theirs is None:
         return Decision(None, True)
     data = _open_theirs(path, sides.theirs, read)
     if isinstance(data, Decision):
         return data
-    found = [] if kind_of(path) == "history" else check_document(path, data, now=rules.now).findings
-    notes = [
-        Finding("sync/theirs-invalid", "warning", f"the branch's version is taken, and not valid: {one.message}",
-                path, one.where, one.line, hint=command("checkpoint", "validate"))
-        for one in found if one.level == "error"
-    ]  # fmt: skip
-    return Decision(data, True, notes[:3])
+    if kind_of(path) == "history":
+        return Decision(data, True)
+
+    notes = []
+    hint = command("checkpoint", "validate")
+    for found in check_document(path, data, now=rules.now).findings:
+        if found.level == "error":
+            message = f"the branch's version is taken, and not valid: {found.message}"
+            notes.append(
+                Finding(
+                    "sync/theirs-invalid",
+                    "warning",
+                    message,
+                    path,
+                    found.where,
+                    found.line,
+                    hint=hint,
+                )
+            )
+    return Decision(data, True, notes[:_MOST_NOTES])
 
 
 def decide_both(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
+    """Decide a file that both sides changed: merged, unless the result would not be valid."""
     path = sides.path
     if sides.ours is None or sides.theirs is None:
         return _decide_removed(sides, read, rules)
     theirs = _open_theirs(path, sides.theirs, read)
     if isinstance(theirs, Decision):
         return theirs
+
     base = read(sides.base.blob) if sides.base else None
-    before: list[bytes | None] = [theirs] if base is None else [theirs, base]
+    before: list[bytes | None] = [theirs]
+    if base is not None:
+        before = [theirs, base]
     new = find_new_errors(path, sides.ours, before, rules.now, _check)
     if new:
         return Decision(None, False, new)
-    if not is_merged(path):  # every version of such a file is final
-        if rules.take:
-            return Decision(sides.ours if rules.take == "ours" else theirs, True)
-        message = "two versions of a file that is written once and never changed; each side stays as it is"
-        return _leave(path, "sync/conflict", message, _DECIDE)
+    if not is_merged(path):
+        return _decide_final(path, sides.ours, theirs, rules)
 
     content, findings = merge_contents(path, base, sides.ours, theirs, rules)
     if content is None:
@@ -112,10 +127,20 @@ def decide_both(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
     return Decision(content, True)
 
 
+def _decide_final(path: str, ours: bytes, theirs: bytes, rules: MergeOptions) -> Decision:
+    """Decide a file of which no version ever changes."""
+    if rules.take == "ours":
+        return Decision(ours, True)
+    if rules.take == "theirs":
+        return Decision(theirs, True)
+    versions = "two versions of a file that is written once and never changed"
+    return _leave(path, "sync/conflict", f"{versions}; each side stays as it is", _DECIDE)
+
+
 def merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, rules: MergeOptions
 ) -> tuple[bytes | None, list[Finding]]:
-    """None if the user has to decide; then the findings say what."""
+    """Return the merged content; None if the user has to decide, and findings that say what."""
     schema = load_merge_schema(path, rules.schema, strict=False)
     try:
         merged = merge_file(base, ours, theirs, schema, narrative=rules.narrative)
@@ -123,39 +148,39 @@ def merge_contents(
         message = f"both sides changed it, and one is not JSON: {error.message}"
         return None, [Finding("sync/conflict", "error", message, path, hint=_DECIDE)]
 
-    if merged.conflicts and rules.take:
-        merged = take_side(merged, OURS if rules.take == "ours" else THEIRS)
+    if merged.conflicts and rules.take == "ours":
+        merged = take_side(merged, OURS)
+    elif merged.conflicts and rules.take == "theirs":
+        merged = take_side(merged, THEIRS)
     if not merged.conflicts:
         return merged.data, []
     return None, [_find_clash(path, clash) for clash in list_clashes(merged, _LONGEST_VALUE)]
 
 
 def _find_clash(path: str, clash: Clash) -> Finding:
-    message = (
-        f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is"
-    )
+    trouble = f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}"
     hint: AnyHint = _DECIDE
     if clash.question:
-        message = "each side finished what the other still had to do, and nothing is left; each side stays as it is"
+        trouble = "each side finished what the other still had to do, and nothing is left"
         hint = _SAY_NEXT
-    return name_skill(
-        Finding("sync/conflict", "error", message, path, clash.where, hint=hint), path
-    )
+    message = f"{trouble}; each side stays as it is"
+    found = Finding("sync/conflict", "error", message, path, clash.where, hint=hint)
+    return name_skill(found, path)
 
 
 def _decide_removed(sides: FileSides, read: Read, rules: MergeOptions) -> Decision:
-    if sides.ours is None and rules.take == "theirs":
+    """Decide a file that one side removed and the other changed."""
+    if rules.take == "ours":
+        return Decision(sides.ours, True)
+    if rules.take == "theirs" and sides.theirs is None:
+        return Decision(None, True)
+    if rules.take == "theirs" and sides.ours is None:
         return decide_theirs(sides, read, rules)
-    if rules.take == "ours" or (rules.take and sides.theirs is None):
-        return Decision(None if rules.take == "theirs" else sides.ours, True)
-    here, there = (
-        ("removed here", "changed there")
-        if sides.ours is None
-        else ("changed here", "removed there")
-    )
-    return _leave(
-        sides.path, "sync/conflict", f"it was {here} and {there}; each side stays as it is", _DECIDE
-    )
+
+    trouble = "it was changed here and removed there"
+    if sides.ours is None:
+        trouble = "it was removed here and changed there"
+    return _leave(sides.path, "sync/conflict", f"{trouble}; each side stays as it is", _DECIDE)
 
 
 _DECIDE = advise(
@@ -179,16 +204,25 @@ def _leave(path: str, code: str, message: str, hint: AnyHint, where: str = "") -
 
 
 def _open_theirs(path: str, entry: TreeEntry, read: Read) -> bytes | Decision:
-    # What a branch offers is untrusted
-    trouble = find_path_trouble(path) if entry.is_file else "it is not a regular file"
-    data = None if trouble else read(entry.blob)
-    errors = check_text(path, data) if data is not None and path.endswith(".json") else []
-    if data is not None and not errors:
-        return data
-    why = f"it cannot be read: {errors[0].message}" if errors else trouble or "it is too large"
-    return _leave(
-        path, "sync/theirs-unreadable", f"the branch's version is not taken: {why}", _FIX_THERE
-    )
+    """Return the branch's version, or the decision not to take it: a branch is untrusted."""
+    if not entry.is_file:
+        return _refuse_theirs(path, "it is not a regular file")
+    trouble = find_path_trouble(path)
+    if trouble:
+        return _refuse_theirs(path, trouble)
+    data = read(entry.blob)
+    if data is None:
+        return _refuse_theirs(path, "it is too large")
+    if path.endswith(".json"):
+        errors = check_text(path, data)
+        if errors:
+            return _refuse_theirs(path, f"it cannot be read: {errors[0].message}")
+    return data
+
+
+def _refuse_theirs(path: str, reason: str) -> Decision:
+    message = f"the branch's version is not taken: {reason}"
+    return _leave(path, "sync/theirs-unreadable", message, _FIX_THERE)
 
 
 def _check(path: str, data: bytes, now: int) -> Document:

@@ -1,6 +1,4 @@
-"""The files of the work tree that a sync is about: which they are, what they hold, writing them
-under the lock.
-"""
+"""Find, read and write the files of the work tree that a sync exchanges."""
 
 import errno
 import os
@@ -29,8 +27,8 @@ _LONGEST_PATH = 1_000
 
 
 class WorkFiles(NamedTuple):
-    """contents: by path. findings: why some were left out; refused: those paths. sparse: not
-    checked out on purpose.
+    """contents: by path. refused: paths that cannot be read or stay here, findings say why.
+    sparse: paths that are not checked out on purpose.
     """
 
     contents: dict[str, bytes]
@@ -40,12 +38,20 @@ class WorkFiles(NamedTuple):
 
 
 def kind_of(path: str) -> str:
-    """The registry's kinds, and "history" for a skill's past; "" for what does not sync."""
-    if kind := protocol_of(path):
-        return kind if open_room(kind).layout.find_skill(path) else ""
+    """Return the registry's kind of a file, or "history" for a skill's past; "" for a file that
+    does not sync.
+    """
+    kind = protocol_of(path)
+    if kind and open_room(kind).layout.find_skill(path):
+        return kind
+    if kind:
+        return ""
+
     folder = path.rpartition("/")[0]
     is_past = folder == _HISTORY_FOLDER or folder.endswith(f"/{_HISTORY_FOLDER}")
-    return "history" if is_past and path.endswith(".json") else ""
+    if is_past and path.endswith(".json"):
+        return "history"
+    return ""
 
 
 def is_wanted(path: str) -> bool:
@@ -53,20 +59,25 @@ def is_wanted(path: str) -> bool:
 
 
 def skill_of(path: str) -> str:
+    """Return the skill of a checkpoint or of its history; "" for other files."""
     kind = kind_of(path)
     if kind == "history":
         return path.rpartition("/")[2].removesuffix(".json").rpartition(".")[0]
-    return _SKILL.find_skill(path) if kind == "skill" else ""
+    if kind == "skill":
+        return _SKILL.find_skill(path)
+    return ""
 
 
-# A branch is untrusted: its paths are checked before one is read or written.
 def find_path_trouble(path: str) -> str:
+    """Return why a path must not be read or written, "" if it may be: a branch is untrusted."""
     parts = path.split("/")
     if escape_controls(path) != path or "\\" in path or len(os.fsencode(path)) > _LONGEST_PATH:
         return "its path has characters that no checkpoint's path has, or is too long"
     if not {"", ".", ".."}.isdisjoint(parts) or any(map(is_git_name, parts)):
         return "its path is outside the folders of checkpoints"
-    name = _SKILL.find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
+    name = parts[-1].removesuffix(".json")
+    if kind_of(path) == "skill":
+        name = _SKILL.find_skill(path)
     return _SKILL.find_name_trouble(name)
 
 
@@ -82,57 +93,51 @@ def read_work(
     with_ignored: bool,
     is_asked: Callable[[str], bool] = bool,
 ) -> WorkFiles:
-    """with_ignored: those too, of this place, that git is told to ignore, where is_asked says so of
-    their paths.
+    """Read the files of the work tree.
+
+    with_ignored: those of this place that git ignores too, if is_asked is true for their paths.
     """
     work = WorkFiles({}, [], set(), set())
-    words = [
-        "ls-files",
-        "-z",
-        "-t",
-        "-c",
-        "-o",
-        "--exclude-standard",
-        "--full-name",
-        "--",
-        *pathspecs(),
-    ]
-    records = run_git(words, top, env=env).out.split(b"\0")
+    options = ["-z", "-t", "-c", "-o", "--exclude-standard", "--full-name"]
+    records = run_git(["ls-files", *options, "--", *pathspecs()], top, env=env).out.split(b"\0")
     known = {os.fsdecode(record[2:]): record[:1] for record in records if len(record) > 2}
     work.sparse.update(path for path, tag in known.items() if tag == b"S")
-    own = [path for path in _list_own(place, top) if is_wanted(path)] if with_ignored else []
-    if ignored := sorted(set(own) - known.keys()):
-        work.refused.update(stays := [path for path in ignored if not is_asked(path)])
-        message = (
-            f"git ignores these files, so they stay here: {escape_controls(', '.join(stays[:5]))}"
-        )
-        hint = "--ignored syncs them, and --only NAME those of one"
-        work.findings.extend(
-            [Finding("sync/ignored", "warning", message, hint=hint)] if stays else []
-        )
-        own = sorted(set(own) - set(stays))
 
-    for path in sorted({*known, *own}):
+    paths = {*known}
+    if with_ignored:
+        ignored = sorted(set(_list_place(place, top)) - known.keys())
+        stays = [path for path in ignored if not is_asked(path)]
+        work.refused.update(stays)
+        if stays:
+            shown = escape_controls(", ".join(stays[:5]))
+            message = f"git ignores these files, so they stay here: {shown}"
+            hint = "--ignored syncs them, and --only NAME those of one"
+            work.findings.append(Finding("sync/ignored", "warning", message, hint=hint))
+        paths.update(set(ignored) - set(stays))
+
+    for path in sorted(paths):
         if is_wanted(path):
-            _take(work, top, path, is_unmerged=known.get(path) == b"M")
+            _read_file(work, top, path, is_unmerged=known.get(path) == b"M")
 
     return work
 
 
-def _list_own(place: Place, top: str) -> list[str]:
+def _list_place(place: Place, top: str) -> list[str]:
+    """Return the paths of all files of a place that sync, whether git ignores them or not."""
     names = [os.path.join(place.root, *path.split("/")) for path in fixed_paths()]
     for folder in (place.directory, os.path.join(place.directory, _SKILL.HISTORY)):
+        if os.path.islink(folder):
+            continue
         with suppress(OSError):
-            names += [
-                os.path.join(folder, name)
-                for name in ([] if os.path.islink(folder) else os.listdir(folder))
-            ]
-    return [
-        os.path.relpath(name, top).replace(os.sep, "/") for name in names if os.path.isfile(name)
-    ]
+            names += [os.path.join(folder, name) for name in os.listdir(folder)]
+
+    files = [name for name in names if os.path.isfile(name)]
+    paths = [os.path.relpath(name, top).replace(os.sep, "/") for name in files]
+    return [path for path in paths if is_wanted(path)]
 
 
-def _take(work: WorkFiles, top: str, path: str, *, is_unmerged: bool) -> None:
+def _read_file(work: WorkFiles, top: str, path: str, *, is_unmerged: bool) -> None:
+    """Add one file to the contents, or to those that are refused."""
     full = os.path.join(top, path)
     trouble = find_path_trouble(path)
     if is_unmerged:
@@ -142,26 +147,27 @@ def _take(work: WorkFiles, top: str, path: str, *, is_unmerged: bool) -> None:
     elif not trouble and find_link(path, top):
         trouble = "a symbolic link leads to it, and git sees no files behind one"
 
-    content = b"" if trouble else read_content(full, top)
-    if isinstance(content, OSError):
+    if not trouble:
+        content = read_content(full, top)
+        if isinstance(content, bytes):
+            work.contents[path] = content
+            return
         if content.errno == errno.ENOENT:
             return
         trouble = content.strerror or "it cannot be read"
 
-    if trouble:
-        work.refused.add(path)
-        hint: AnyHint = "put a regular file in its place"
-        if is_unmerged:
-            hint = command("checkpoint", "resolve", more=", then sync again")
-        work.findings.append(
-            Finding("sync/not-readable", "error", f"it is skipped: {trouble}", path, hint=hint)
-        )
-    elif isinstance(content, bytes):
-        work.contents[path] = content
+    work.refused.add(path)
+    hint: AnyHint = "put a regular file in its place"
+    if is_unmerged:
+        hint = command("checkpoint", "resolve", more=", then sync again")
+    message = f"it is skipped: {trouble}"
+    work.findings.append(Finding("sync/not-readable", "error", message, path, hint=hint))
 
 
 class FileArrival(NamedTuple):
-    """was: as the sync read it, None for no file; becomes: the same."""
+    """A file to write. was: its content when the sync read it. becomes: its new content. Both:
+    None for no file.
+    """
 
     path: str
     was: bytes | None
@@ -169,11 +175,9 @@ class FileArrival(NamedTuple):
 
 
 Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
+Note = Callable[[], object]
 
 
-# What another process writes meanwhile is merged, never lost. The journal shows the sync after a
-# killed one which files have it: those were changed since from what came, the others from what was
-# there before.
 def write_arrivals(
     lock: str,
     top: str,
@@ -183,9 +187,13 @@ def write_arrivals(
     journal: str,
     commit: str,
 ) -> tuple[list[str], list[Finding]]:
-    """(the paths that have it now, why others do not). merge: (path, base, as it is now, as it
-    comes) -> content, None for a conflict; asked where a file has changed since the sync read it.
-    commit: what they come from.
+    """Write files, and return the paths that have their new content, and why others do not.
+
+    What another process writes meanwhile is merged, never lost. The journal shows the next sync
+    which files were written, if this one is killed: later changes of those start from what came,
+    of the others from what was there before.
+    merge: (path, base, content now, new content) -> content, None for a conflict; called if a file
+    has changed since the sync read it. commit: where the new contents come from.
     """
     taken: list[str] = []
     findings: list[Finding] = []
@@ -195,37 +203,48 @@ def write_arrivals(
         with open(journal, "ab", buffering=0) as notes:
 
             def note(path: str) -> None:
-                with suppress(OSError):  # a full disk: the file is there all the same
+                # the file is written even if the note cannot be, on a full disk
+                with suppress(OSError):
                     notes.write(os.fsencode(path) + b"\0")
 
             for arrival in arrivals:
-                if trouble := _write_arrival(top, arrival, merge, partial(note, arrival.path)):
+                path = arrival.path
+                trouble = _write_arrival(top, arrival, merge, partial(note, path))
+                if trouble:
                     hint = "run the sync again"
-                    findings.append(
-                        Finding("sync/not-written", "error", trouble, arrival.path, hint=hint)
-                    )
+                    found = Finding("sync/not-written", "error", trouble, path, hint=hint)
+                    findings.append(found)
                 else:
-                    taken.append(arrival.path)
+                    taken.append(path)
 
     return taken, findings
 
 
 def read_journal(journal: str) -> tuple[str, set[str]]:
-    """The commit and the paths that a sync noted which did not come to its end; "" if none is
-    known.
+    """Return the commit and the paths that a sync noted before it was killed; "" and no paths if
+    no sync was.
     """
     content = read_content(journal, os.sep)
-    commit, _, paths = os.fsdecode(content if isinstance(content, bytes) else b"").partition("\n")
-    return commit if is_id(commit) else "", set(paths.split("\0"))
+    if not isinstance(content, bytes):
+        return "", set()
+    commit, _, paths = os.fsdecode(content).partition("\n")
+    if not is_id(commit):
+        commit = ""
+    return commit, set(paths.split("\0"))
 
 
-def _write_arrival(top: str, arrival: FileArrival, merge: Merge, note: Callable[[], object]) -> str:
+def _write_arrival(top: str, arrival: FileArrival, merge: Merge, note: Note) -> str:
+    """Write one file, and return why it was not written; "" if it was. note: notes that it was."""
     full = os.path.join(top, arrival.path)
     if find_link(arrival.path, top):
         return "a symbolic link is in its place"
-    now = read_content(full, top) if os.path.lexists(full) else None
-    if isinstance(now, OSError):
-        return now.strerror or "it cannot be read"
+    now: bytes | None = None
+    if os.path.lexists(full):
+        content = read_content(full, top)
+        if isinstance(content, OSError):
+            return content.strerror or "it cannot be read"
+        now = content
+
     becomes = arrival.becomes
     if now not in (arrival.was, becomes):
         if now is None or becomes is None:

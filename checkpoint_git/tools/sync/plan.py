@@ -1,4 +1,6 @@
-"""What a sync comes to: every file decided, and the commits that say so. Pure; it sends nothing."""
+"""Plan a sync: decide every file, and the commits to write. Pure: nothing is read, written or
+sent.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
@@ -19,7 +21,7 @@ How = Literal["sent", "brought", "merged"]
 
 
 class Trees(NamedTuple):
-    """like: any object's id, which has the repository's hash."""
+    """The files of commits. like: the id of any object, which shows the repository's hash."""
 
     base: Entries
     theirs: Entries
@@ -33,9 +35,9 @@ class Trees(NamedTuple):
 
 
 class SyncPlan(NamedTuple):
-    """By path. decided: the content for both sides, None for no file. ways: what that does, where
-    it does something. ours: the work tree's versions that were decided on. open: those that each
-    side keeps although they differ.
+    """All by path. decided: the content for both sides, None for no file. ways: what that changes,
+    of files that it changes. ours: the work tree's versions that were decided on. open: files that
+    each side keeps although they differ.
     """
 
     decided: dict[str, bytes | None]
@@ -49,62 +51,81 @@ class SyncPlan(NamedTuple):
 
 
 def find_clean(work: WorkFiles, trees: Trees) -> dict[str, str]:
-    names = {
-        path: trees.find_id(data) for path, data in work.contents.items() if path in trees.head
-    }
-    return {
-        path: name
-        for path, name in names.items()
-        if name == trees.head[path].blob and name != trees.find_id(trees.base.get(path))
-    }
+    """Return the blobs of files that are as in HEAD, and not as in the base, by path."""
+    found = {}
+    for path, data in work.contents.items():
+        if path not in trees.head:
+            continue
+        blob = trees.find_id(data)
+        if blob == trees.head[path].blob and blob != trees.find_id(trees.base.get(path)):
+            found[path] = blob
+    return found
 
 
 def find_ours(
     work: WorkFiles, trees: Trees, queued: Mapping[str, bytes | None], put_back: Iterable[str] = ()
 ) -> dict[str, Side]:
-    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and
-    base's version counts. A file that is missing was removed only where HEAD has it or a skill's
-    new history shows that it was archived: else another branch may be checked out. queued: what an
-    earlier sync could not send; it counts where the work tree is back at the base's version.
-    put_back: by git, in a switch or a reset, to a version that the branch has left behind.
+    """Return the work tree's side, file by file; a TreeEntry if the work tree does not count, and
+    the base's version does.
+
+    A missing file was removed only if HEAD has it, or if a skill's new history shows that it was
+    archived; otherwise another branch may be checked out.
+    queued: what an earlier sync could not send; it counts if the work tree is back at the base's
+    version. put_back: files that git put back, in a switch or a reset, to an older version of the
+    branch.
     """
-    archived = {
-        _owner(path)
-        for path in work.contents
-        if kind_of(path) == "history" and path not in trees.base
-    }
-    ours: dict[str, Side] = {**work.contents, **{path: trees.base.get(path) for path in put_back}}
+    archived = set()
+    for path in work.contents:
+        if kind_of(path) == "history" and path not in trees.base:
+            archived.add(_owner(path))
+
+    ours: dict[str, Side] = {**work.contents}
+    for path in put_back:
+        ours[path] = trees.base.get(path)
     for path, entry in trees.base.items():
-        if path not in work.contents and path not in work.refused and path not in work.sparse:
-            ours[path] = None if (path in trees.head or _owner(path) in archived) else entry
+        if path in work.contents or path in work.refused or path in work.sparse:
+            continue
+        if path in trees.head or _owner(path) in archived:
+            ours[path] = None
+        else:
+            ours[path] = entry
 
     for path, content in queued.items():
-        mine, base = ours.get(path), trees.base.get(path)
-        is_back = mine == base or (
-            isinstance(mine, bytes) and trees.find_id(mine) == trees.find_id(base)
-        )
-        if is_back and path not in work.refused:
+        if path not in work.refused and _is_at_base(trees, path, ours.get(path)):
             ours[path] = content
 
     return ours
 
 
+def _is_at_base(trees: Trees, path: str, side: Side) -> bool:
+    base = trees.base.get(path)
+    if side == base:
+        return True
+    return isinstance(side, bytes) and trees.find_id(side) == trees.find_id(base)
+
+
 def _owner(path: str) -> str:
+    """Return what names the skill of a file and its place; another name for every other file."""
     skill = skill_of(path)
-    return f"{path.rpartition(f'{skill_layout().DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
+    if not skill:
+        return f"\0{path}"
+    place = path.rpartition(f"{skill_layout().DIRECTORY}/")[0]
+    return f"{place}{skill}"
 
 
 def list_blobs(trees: Trees, ours: Mapping[str, Side]) -> set[str]:
+    """Return the blobs of the branch and the base that have to be read to decide every file."""
     needed = set()
     for path in {*trees.base, *trees.theirs, *ours}:
         base, theirs, side = trees.base.get(path), trees.theirs.get(path), ours.get(path)
         mine = trees.find_id(side)
         if mine == trees.find_id(theirs) and not isinstance(side, TreeEntry):
             continue
-        if theirs is not None and (
-            isinstance(side, TreeEntry) or (base != theirs and theirs.is_file)
-        ):
-            needed.add(theirs.blob)
+        if theirs is not None:
+            is_taken = isinstance(side, TreeEntry)
+            is_changed_file = base != theirs and theirs.is_file
+            if is_taken or is_changed_file:
+                needed.add(theirs.blob)
         if base is not None and mine not in ("", base.blob):
             needed.add(base.blob)
     return needed
@@ -140,12 +161,12 @@ def decide_all(
 
 
 def _has_moved(trees: Trees, path: str) -> bool:
-    """Return whether their version of a file is not the base's."""
+    """Whether their version of a file is not the base's."""
     return trees.theirs.get(path) != trees.base.get(path)
 
 
 def _is_settled(trees: Trees, path: str, side: Side) -> bool:
-    """Return whether our version of a file is theirs."""
+    """Whether our version of a file is theirs."""
     theirs = trees.theirs.get(path)
     is_same = trees.find_id(side) == trees.find_id(theirs)
     return is_same and isinstance(side, bytes) == (theirs is not None)
@@ -161,9 +182,12 @@ def _decide_file(
     """Decide a file on which the sides differ. side: ours."""
     base = trees.base.get(path)
     theirs = trees.theirs.get(path)
-    sides = FileSides(path, base, None if isinstance(side, TreeEntry) else side, theirs)
+    if isinstance(side, TreeEntry):
+        return decide.decide_theirs(FileSides(path, base, None, theirs), read, rules)
+
+    sides = FileSides(path, base, side, theirs)
     is_unchanged = trees.find_id(side) == trees.find_id(base) and (side is None) == (base is None)
-    if isinstance(side, TreeEntry) or is_unchanged:
+    if is_unchanged:
         return decide.decide_theirs(sides, read, rules)
     if base == theirs:
         return decide.decide_ours(sides, read, rules)
@@ -198,7 +222,7 @@ def _note_decision(
 
 
 class Shape(NamedTuple):
-    """The commits to write, and which of them are sent. The last one is the record."""
+    """The commits to write, and the numbers of those to send. The last commit is the record."""
 
     drafts: list[Draft]
     send: int  # number of the draft for the branch, -1 for none
@@ -206,8 +230,8 @@ class Shape(NamedTuple):
 
 
 class Ground(NamedTuple):
-    """Where the checked-out branch is. common: its merge base with the tip. elsewhere: other files
-    differ too.
+    """The place of the checked-out branch. common: its merge base with the tip. elsewhere: files
+    that are not checkpoints differ too.
     """
 
     head: str
@@ -230,11 +254,11 @@ def plan_commits(
     """Return the commits that bring a plan to both branches.
 
     ground: None if the checked-out branch stays as it is. common: the files of the merge base.
-    older: records still to be remembered. queued: what they alone hold. sent: a push is about to
-    begin; otherwise it waits.
+    older: records still to be remembered. queued: what only those have. sent: a push is about to
+    begin; otherwise the commits wait.
     """
     to_tip = _find_changes(plan, trees, trees.theirs)
-    if ground is None or not ground.head or (ground.common == ground.head and not ground.elsewhere):
+    if ground is None or _can_be_straight(ground):
         shape = _plan_straight(plan, to_tip, tip, moves_head=ground is not None)
     else:
         shape = _plan_merge(plan, trees, common, ground, to_tip, tip)
@@ -246,8 +270,15 @@ def plan_commits(
     return shape
 
 
+def _can_be_straight(ground: Ground) -> bool:
+    """Whether the checked-out branch can move to a commit on top of the tip."""
+    if not ground.head:
+        return True
+    return ground.common == ground.head and not ground.elsewhere
+
+
 def _find_changes(plan: SyncPlan, trees: Trees, entries: Entries) -> list[Change]:
-    """Return what turns files of a commit into the tip's, with what was decided."""
+    """Return the changes that turn files of a commit into the tip's and the decided ones."""
     changes: list[Change] = []
     for path in sorted({*trees.theirs, *entries} - plan.decided.keys()):
         theirs = trees.theirs.get(path)
@@ -263,8 +294,11 @@ def _plan_straight(plan: SyncPlan, to_tip: list[Change], tip: str, *, moves_head
     """Return one commit on top of the tip, for both branches; none if nothing changes."""
     if not to_tip:
         return Shape([], -1, -1)
-    draft = Draft((tip,) if tip else (), to_tip, _describe(plan))
-    return Shape([draft], 0, 0 if moves_head else -1)
+    parents = (tip,) if tip else ()
+    draft = Draft(parents, to_tip, _describe(plan))
+    if moves_head:
+        return Shape([draft], 0, 0)
+    return Shape([draft], 0, -1)
 
 
 def _plan_merge(
@@ -316,7 +350,9 @@ def _make_record(
     *,
     sent: bool,
 ) -> Draft:
-    """Return the record of a sync: from the commit to send to what this work tree has taken in."""
+    """Return the record of a sync: its parent is the commit to send, its tree what this work tree
+    has taken in.
+    """
     changes: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
     changes += [(path, trees.base.get(path)) for path in sorted(plan.open)]
     changes += queued
@@ -329,4 +365,6 @@ def _make_record(
 def _describe(plan: SyncPlan) -> str:
     files = [path.rpartition("/")[2] for path, how in plan.ways.items() if how != "brought"]
     names = [file.removesuffix(".json").removesuffix(".checkpoint") for file in files]
-    return f"Sync checkpoints: {join_some(names)}" if names else "Sync checkpoints"
+    if not names:
+        return "Sync checkpoints"
+    return f"Sync checkpoints: {join_some(names)}"

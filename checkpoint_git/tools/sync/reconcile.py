@@ -1,5 +1,5 @@
-"""The work tree and the branch compared, and what that comes to. It asks no remote and changes no
-file.
+"""Compare the work tree with the branch, and plan the sync. No remote is asked and no file is
+changed.
 """
 
 import os
@@ -51,16 +51,18 @@ class Comparison(NamedTuple):
     plan: SyncPlan
     ground: Ground | None
     shape: Shape
-    arrived: list[str]  # what an earlier attempt sent, and now is there
-    queued: list[Change]  # what records alone hold, named as there
+    arrived: list[str]  # paths that an earlier attempt sent, and that are on the branch now
+    queued: list[Change]  # what only records have, under its name in them
 
 
 def read_own(context: SyncContext) -> WorkFiles:
-    wish, with_ignored = context.wish, not context.target.follows
+    """Return the checkpoint files of the work tree; ignored ones only for a separate branch."""
+    wish = context.wish
 
     def is_asked(path: str) -> bool:
         return wish.ignored or (wish.only != "" and skill_of(path) == wish.only)
 
+    with_ignored = not context.target.follows
     return read_work(
         context.place, context.top, context.env, with_ignored=with_ignored, is_asked=is_asked
     )
@@ -75,12 +77,15 @@ def compare(
 ) -> Comparison:
     """Compare the work tree with the branch, and decide every file.
 
-    seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to
-    be sent. Raises CheckpointError if the followed branch does not exist on the remote.
+    is_there: the remote has the branch. seen: a tip that is known from elsewhere; then the remote
+    was not asked, and nothing is about to be sent.
+    Raises CheckpointError if the followed branch does not exist on the remote.
     """
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
-    tip = seen or (memory.theirs if is_there else "")
+    tip = seen
+    if not tip and is_there:
+        tip = memory.theirs
     if context.target.follows and memory.head and not tip:
         raise _missing_branch(context)
 
@@ -92,14 +97,18 @@ def compare(
     put_back = set[str]()
     if base.commit and base.commit in (memory.partial, memory.synced) and not base.of_head:
         trees = trees._replace(base={**entries, **_find_switched(context, memory, trees)})
-        put_back = _find_put_back(context, memory, work, trees)
+        put_back = _find_put_back(context, memory.met, work, trees)
 
     ours = planning.find_ours(work, trees, queue.waiting, put_back)
     queued = _find_queued(work, ours, queue.waiting)
 
-    plan = _decide(context, work, trees, ours)
+    _store_line_ends(context.top, trees, ours)
+    contents = read_contents(top, planning.list_blobs(trees, ours), env)
+    plan = planning.decide_all(work, trees, ours, contents.get, context.rules, context.wish.only)
     is_whole = not plan.open and not context.wish.only and not work.sparse - work.contents.keys()
-    ground = _find_ground(context, memory, tip, base) if is_whole else None
+    ground = None
+    if is_whole:
+        ground = _find_ground(context, memory, tip, base)
     common = entries
     if ground is not None and ground.head and ground.common != base.commit:
         common = read_differing(top, trees.theirs, tip, ground.common, env)
@@ -109,20 +118,23 @@ def compare(
 
 
 class _Queue(NamedTuple):
-    """What earlier syncs could not send."""
+    """Files that earlier syncs could not send."""
 
     arrived: str  # the record of one that did arrive, "" for none
-    came_before: list[str]  # the files in it
-    waiting: dict[str, bytes | None]  # the content of the others
+    came_before: list[str]  # the files in that record
+    waiting: dict[str, bytes | None]  # the content of the other files
     older: tuple[str, ...]  # records still to be remembered
 
 
 def _read_queue(context: SyncContext, memory: Memory, tip: str) -> _Queue:
+    if memory.queue is None:
+        return _Queue("", [], {}, ())
     older = state.list_older(memory.queue, tip)
-    waiting = _read_queued(context, memory.queue.record) if memory.queue else {}
+    waiting = _read_queued(context, memory.queue.record)
     arrived = state.find_arrived(context.top, memory.queue, tip, context.env)
     if not arrived:
         return _Queue("", [], waiting, older)
+
     came_before = read_sent(context.top, arrived, context.env)
     remaining = {path: data for path, data in waiting.items() if path not in came_before}
     return _Queue(arrived, came_before, remaining, ())
@@ -146,14 +158,13 @@ def _read_trees(context: SyncContext, memory: Memory, base: SyncBase, tip: str) 
     return Trees(entries, theirs, head, any_id)
 
 
-def _find_put_back(context: SyncContext, memory: Memory, work: WorkFiles, trees: Trees) -> set[str]:
-    """Return files that git put back to a version which the branch has left behind.
-
-    A switch or a reset did it: nobody changed them.
+def _find_put_back(context: SyncContext, met: str, work: WorkFiles, trees: Trees) -> set[str]:
+    """Return files that git put back to an older version of the branch, in a switch or a reset:
+    nobody changed them. met: the branch's commit that was last taken in.
     """
     put_back = set[str]()
     for path, blob in planning.find_clean(work, trees).items():
-        if _had_blob(context, memory.met, path, blob):
+        if _had_blob(context, met, path, blob):
             put_back.add(path)
     return put_back
 
@@ -163,7 +174,7 @@ def _find_queued(
     ours: Mapping[str, Side],
     waiting: Mapping[str, bytes | None],
 ) -> list[Change]:
-    """Return what waits in records alone, under its name there."""
+    """Return what only records have, under its name in them."""
     queued: list[Change] = []
     for path, content in waiting.items():
         if content and ours.get(path) == content != work.contents.get(path):
@@ -171,15 +182,18 @@ def _find_queued(
     return queued
 
 
-# What a sync that was ended early had reached is written down first: what this one sends takes the
-# queue's place.
 def _settle(
     context: SyncContext, work: WorkFiles, memory: Memory, arrived: str, tip: str
 ) -> Memory:
-    """Return the memory with what earlier syncs reached, and write it. arrived: a record."""
+    """Return the memory with what earlier syncs reached, and write it. arrived: a record.
+
+    It is written before this sync sends anything: that takes the queue's place.
+    """
     top, env = context.top, context.env
     found = memory
-    sent = find_commit(top, f"{arrived}^1", env) if arrived else ""
+    sent = ""
+    if arrived:
+        sent = find_commit(top, f"{arrived}^1", env)
     if sent and not (memory.partial_of and is_ancestor(top, sent, memory.partial_of, env)):
         found = memory._replace(partial=arrived, partial_of=sent)
 
@@ -191,8 +205,10 @@ def _settle(
 
     is_tried = context.wish.dry_run
     if found != memory:
-        partial = memory.partial if is_tried else found.partial
-        state.write_memory(top, {context.names.partial: partial}, env)
+        commit = found.partial
+        if is_tried:
+            commit = memory.partial
+        state.write_memory(top, {context.names.partial: commit}, env)
 
     if is_left and not is_tried:
         remove_quietly(context.journal)
@@ -234,73 +250,92 @@ def _is_taken(
     met: str,
     taken: Collection[str],
 ) -> bool:
-    """Return whether the work tree has taken a new version of a file. old, new: blobs, "" for no
-    file.
-    """
+    """Whether the work tree has taken a new version of a file. old, new: blobs, "" for no file."""
     if path in work.refused:
-        return path in taken  # of what cannot be read the note is all there is
+        # a file that cannot be read is known by its note alone
+        return path in taken
+
     content = work.contents.get(path)
-    present = "" if content is None else blob_id(content, met)
-    # a note outlives its file if the power fails between the two
-    return present != old if path in taken else present == new
+    present = ""
+    if content is not None:
+        present = blob_id(content, met)
+    if path in taken:
+        # a note outlives its file if the power fails between the two
+        return present != old
+    return present == new
 
 
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
-    return {
-        path: entry
-        for path, entry in (read_tree(top, commit, env) if commit else {}).items()
-        if is_wanted(path)
-    }
+    """Return the checkpoint files of a commit; {} for no commit, ""."""
+    if not commit:
+        return {}
+    tree = read_tree(top, commit, env)
+    return {path: entry for path, entry in tree.items() if is_wanted(path)}
 
 
 def read_differing(
     top: str, entries: Entries, commit: str, other: str, env: Mapping[str, str]
 ) -> Entries:
+    """Return the checkpoint files of another commit. entries: those of `commit`, so that only the
+    difference has to be read.
+    """
     if not commit or not other:
         return read_entries(top, other, env)
-    changes = [
-        one for one in diff_trees(top, commit, other, pathspecs(), env) if is_wanted(one.path)
-    ]
-    gone = {one.path for one in changes if not one.after}
-    kept = {path: entry for path, entry in entries.items() if path not in gone} if gone else entries
-    return {**kept, **{one.path: one.after for one in changes if one.after}}
+    files = dict(entries)
+    for change in diff_trees(top, commit, other, pathspecs(), env):
+        if not is_wanted(change.path):
+            continue
+        if change.after:
+            files[change.path] = change.after
+        else:
+            files.pop(change.path, None)
+    return files
 
 
 def read_contents(
     top: str, blobs: Iterable[str], env: Mapping[str, str]
 ) -> dict[str, bytes | None]:
-    """None: larger than a checkpoint may be. Raises CheckpointError: a missing one, too much
-    altogether.
+    """Return the contents of blobs; None for one that is larger than a checkpoint may be. Raises
+    CheckpointError for a missing one, and for more than a sync may read.
     """
-    asked, found, left = sorted(set(blobs)), dict[str, bytes | None](), _MOST_BYTES
+    asked = sorted(set(blobs))
+    found: dict[str, bytes | None] = {}
+    total = 0
     for blob, content in zip(asked, read_bounded(top, asked, env), strict=True):
-        size = len(content) if isinstance(content, bytes) else content
-        left -= size
-        if left < 0 or size > 8 * MAX_BYTES:
-            raise CheckpointError(
-                "the checkpoints of the branch are larger than all that a sync may read"
-            )
-        found[blob] = content if isinstance(content, bytes) else None
+        if isinstance(content, bytes):
+            size = len(content)
+            found[blob] = content
+        else:
+            size = content
+            found[blob] = None
+        total += size
+        if total > _MOST_BYTES or size > 8 * MAX_BYTES:
+            message = "the checkpoints of the branch are larger than all that a sync may read"
+            raise CheckpointError(message)
 
     return found
 
 
 def _had_blob(context: SyncContext, commit: str, path: str, blob: str) -> bool:
+    """Whether a file had this content in the history of a commit."""
     words = ["log", "-1", "-m", "--full-history", "--format=%h", "--no-renames", "--no-ext-diff"]
     words += [f"--find-object={blob}", commit, "--", f":(top,literal){path}"]
     return bool(run_git(words, context.top, env=context.env, check=False).out.strip())
 
 
 def _read_queued(context: SyncContext, record: str) -> dict[str, bytes | None]:
+    """Return the contents that wait in a record, by path; None for one that is too large."""
     names = read_waiting(context.top, record, context.env)
-    tree = read_tree(context.top, record, context.env, list(names.values())) if names else {}
+    if not names:
+        return {}
+    tree = read_tree(context.top, record, context.env, list(names.values()))
     found = {path: tree[name].blob for path, name in names.items() if name in tree}
     contents = read_contents(context.top, found.values(), context.env)
     return {path: contents[blob] for path, blob in found.items()}
 
 
 def read_waiting(top: str, record: str, env: Mapping[str, str]) -> dict[str, str]:
-    """By path, under which name the record holds what waits."""
+    """Return the files that wait in a record, each with its name there."""
     names = {line.removesuffix(state.QUEUED): line for line in _read_body(top, record, env)}
     return {path: name for path, name in names.items() if is_wanted(path)}
 
@@ -314,8 +349,9 @@ def _read_body(top: str, record: str, env: Mapping[str, str]) -> list[str]:
 
 
 def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entries:
-    # Files that a switch of HEAD put back to an older version of the branch's: what they hold was
-    # made from that
+    """Return files that a switch of HEAD put back to an older version of the branch: what they
+    have was made from that.
+    """
     if memory.was_at in ("", memory.head):
         return {}
     before = read_differing(context.top, trees.head, memory.head, memory.was_at, context.env)
@@ -327,37 +363,33 @@ def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entrie
     }
 
 
-def _decide(context: SyncContext, work: WorkFiles, trees: Trees, ours: dict[str, Side]) -> SyncPlan:
+def _store_line_ends(top: str, trees: Trees, ours: dict[str, Side]) -> None:
+    """Give the files of our side the line ends with which git would store them."""
     for path, content in ours.items():
         entry = trees.base.get(path)
-        # git may keep other line ends than we see
-        if (
-            isinstance(content, bytes)
-            and b"\r\n" in content
-            and entry
-            and trees.find_id(content) != entry.blob
-        ):
-            ours[path] = read_as_stored(context.top, path, content)
-
-    contents = read_contents(context.top, planning.list_blobs(trees, ours), context.env)
-    return planning.decide_all(work, trees, ours, contents.get, context.rules, context.wish.only)
+        if entry is None or not isinstance(content, bytes) or b"\r\n" not in content:
+            continue
+        if trees.find_id(content) != entry.blob:
+            ours[path] = read_as_stored(top, path, content)
 
 
 def _find_ground(context: SyncContext, memory: Memory, tip: str, base: SyncBase) -> Ground | None:
-    """Where the checked-out branch is, None if it shall not move: it follows another, or git is at
-    work.
+    """Return where the checked-out branch is; None if it must not move: it follows another branch,
+    or git is at work.
     """
     top, env = context.top, context.env
-    is_held = context.wish.keep_branch or not context.target.follows or not memory.local
-    if is_held or read_operation(context.place.git_dir or ""):
+    if context.wish.keep_branch or not context.target.follows or not memory.local:
         return None
+    if read_operation(context.place.git_dir or ""):
+        return None
+
     if not memory.head:
         return Ground("", tip, "", False)
     common = base.of_head or state.find_common(top, tip, memory.head, env)
     if not common:
         return None
-    is_behind = common == memory.head
-    elsewhere = is_behind and any(
-        not is_wanted(one.path) for one in diff_trees(top, memory.head, tip, (), env)
-    )
+    elsewhere = False
+    if common == memory.head:
+        changes = diff_trees(top, memory.head, tip, (), env)
+        elsewhere = any(not is_wanted(change.path) for change in changes)
     return Ground(memory.head, tip, common, elsewhere)

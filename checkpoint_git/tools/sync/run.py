@@ -1,6 +1,4 @@
-"""One sync from beginning to end: ask, decide, send, try again where somebody was faster, and take
-in what came.
-"""
+"""Run one sync: fetch, decide, push, try again if another clone was faster, and take in news."""
 
 import os
 import random
@@ -37,7 +35,13 @@ from checkpoint_git.git.stale_locks import (
 )
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
-from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
+from checkpoint_git.tools.sync.commits import (
+    Change,
+    Draft,
+    move_branch,
+    stage_files,
+    write_commits,
+)
 from checkpoint_git.tools.sync.context import SyncContext, Wish, open_context
 from checkpoint_git.tools.sync.decide import merge_contents
 from checkpoint_git.tools.sync.files import FileArrival, WorkFiles, write_arrivals
@@ -47,7 +51,7 @@ from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
 LOOK_EVERY = 1.5  # seconds
 _SURELY_IDLE = 10  # seconds; git holds the lock of an index or a branch for milliseconds
 _LONGEST_QUESTION = 60.0  # seconds
-# pushes in a row without an answer: who may only read, or a setting that hinders every push
+# pushes in a row without an answer: the user may only read, or a setting hinders every push
 _MOST_UNHEARD = 3
 _LONGEST_PAUSE = 40.0  # seconds
 _SHORTEST_TURN = 0.05
@@ -55,10 +59,11 @@ _GROWTH, _MOST_GROWN = 3, 6
 
 
 class SyncResult(NamedTuple):
-    """state: "synced", "current" (nothing to do), "planned" (a dry run), or, with something waiting
-    in the queue, "offline", "refused", "contended". commit: what the branch names now, as far as
-    this clone knows. sent, brought, merged, waiting: paths. attempts: pushes begun. lost: of those,
-    races lost.
+    """state: "synced", "current" (nothing to do), "planned" (a dry run), or, with something
+    waiting in the queue, "offline", "refused", "contended".
+    commit: the branch's commit now, as far as this clone knows.
+    sent, brought, merged, waiting: paths. attempts: pushes begun. lost: how many of those lost a
+    race.
     """
 
     remote: str
@@ -75,9 +80,6 @@ class SyncResult(NamedTuple):
     findings: list[Finding]
 
 
-# The order makes a kill harmless at any instant: what is sent is remembered before it is sent,
-# files are replaced whole and under the lock, the index goes before the branch, and what this clone
-# has taken in is written down last.
 def sync(
     place: Place,
     wish: Wish,
@@ -85,9 +87,14 @@ def sync(
     env: Mapping[str, str],
     tell: Callable[[], None] = lambda: None,
 ) -> SyncResult:
-    """Brings the checkpoints of this work tree and those of a branch together. tell: called once if
-    it has to wait. Raises CheckpointError without a repository, remote or branch, or where another
-    sync of this work tree does not end.
+    """Exchange the checkpoints of this work tree with a branch. tell: called once if it has to
+    wait.
+
+    The order makes a kill harmless at any instant: what is sent is remembered before it is sent,
+    files are replaced whole and under the lock, the index is written before the branch moves, and
+    what this clone has taken in is written down last.
+    Raises CheckpointError without a repository, remote or branch, or if another sync of this work
+    tree does not end.
     """
     context = open_context(place, wish, now, env, tell)
     with (
@@ -96,17 +103,17 @@ def sync(
     ):
         if place.git_dir and not wish.dry_run:
             _clear_locks(place.git_dir)
-        patience = max(1.0, (context.ends - time.monotonic()) * 0.9)
-        turn.enter_context(hold_turn("" if wish.dry_run else context.turn, patience, tell))
+        if not wish.dry_run:
+            patience = max(1.0, (context.ends - time.monotonic()) * 0.9)
+            turn.enter_context(hold_turn(context.turn, patience, tell))
         return _run(context, turn.close)
 
 
 def _clear_locks(git_dir: str) -> None:
-    """Remove what a git that was killed left on the refs of this work tree's syncs."""
+    """Remove the locks that a killed git left on the refs of this work tree's syncs."""
     folders = list_work_folders(find_common_dir(git_dir))
-    clear_own_locks(
-        list_locks(os.path.join(git_dir, OWN_REFS)), lambda: is_program_running("git", folders)
-    )
+    locks = list_locks(os.path.join(git_dir, OWN_REFS))
+    clear_own_locks(locks, lambda: is_program_running("git", folders))
 
 
 def _clear_stray_files(top: str, work: WorkFiles) -> None:
@@ -120,24 +127,24 @@ def _clear_stray_files(top: str, work: WorkFiles) -> None:
 
 
 def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
+    """Fetch, decide and push until a push arrives or there is nothing to send.
+
+    end_turn: lets the next clone of this user begin.
+    """
     attempts = lost = unheard = 0
     reply = PushReply("unknown", "")
-    top, remote, ref = context.top, context.target.remote, f"{HEADS}{context.target.branch}"
     while True:
         began = time.monotonic()
         try:
-            # before the remote is asked: what comes after that, others race against
+            # the work tree is read first: other clones race against what comes after the fetch
             work = read_own(context)
             if attempts == 0 and not context.wish.dry_run:
-                _clear_stray_files(top, work)
-            seconds = _seconds_left(context)
-            is_there = fetch(
-                top, remote, [f"+{ref}:{context.names.theirs}", FETCHED], context.env, seconds
-            )
-            found = compare(context, work, is_there=is_there)
+                _clear_stray_files(context.top, work)
+            found = _fetch_and_compare(context, work)
         except UnreachableError as error:
             result = _queue_offline(context, error, was_sent=attempts > 0)
             break
+
         if context.wish.dry_run:
             result = _result(context, found, "planned", found.tip, found.plan.findings)
             break
@@ -149,23 +156,57 @@ def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
         if is_over or (attempts and time.monotonic() > context.ends):
             result = _give_up(context, found, reply)
             break
-        refs = [context.names.made, context.names.queue]
-        ids = write_commits(top, found.shape.drafts, refs, context.who, context.env)
+
+        ids = _write_all(context, found)
         attempts += 1
-        commit, seconds, hooks = ids[found.shape.send], _seconds_left(context), context.wish.hooks
-        reply = push_commit(top, remote, ref, commit, found.tip, context.env, seconds, hooks=hooks)
+        reply = _push(context, ids[found.shape.send], found.tip)
         if reply.kind == "arrived":
-            end_turn()  # what is left to do is this clone's own
+            end_turn()  # the rest happens in this clone alone
             result = _take_in(context, found, ids)
             break
         if reply.kind in ("refused", "hook"):
             result = _give_up(context, found, reply)
             break
-        lost += reply.kind == "lost"
-        unheard = unheard + 1 if reply.kind == "unknown" else 0
-        _wait(context, backoff(lost + unheard, time.monotonic() - began, random.random()))  # noqa: S311 (no secret)
+
+        if reply.kind == "lost":
+            lost += 1
+        if reply.kind == "unknown":
+            unheard += 1
+        else:
+            unheard = 0
+        jitter = random.random()  # noqa: S311 (no secret)
+        _wait(context, backoff(lost + unheard, time.monotonic() - began, jitter))
 
     return result._replace(attempts=attempts, lost=lost)
+
+
+def _fetch_and_compare(context: SyncContext, work: WorkFiles) -> Comparison:
+    ref = f"{HEADS}{context.target.branch}"
+    refspecs = [f"+{ref}:{context.names.theirs}", FETCHED]
+    has_branch = fetch(
+        context.top, context.target.remote, refspecs, context.env, _seconds_left(context)
+    )
+    return compare(context, work, is_there=has_branch)
+
+
+def _write_all(context: SyncContext, found: Comparison) -> list[str]:
+    """Write the commits of a sync, and return their ids."""
+    refs = [context.names.made, context.names.queue]
+    return write_commits(context.top, found.shape.drafts, refs, context.who, context.env)
+
+
+def _push(context: SyncContext, commit: str, tip: str) -> PushReply:
+    """Push a commit if the branch still names the tip."""
+    return push_commit(
+        context.top,
+        context.target.remote,
+        f"{HEADS}{context.target.branch}",
+        commit,
+        tip,
+        context.env,
+        _seconds_left(context),
+        hooks=context.wish.hooks,
+    )
 
 
 def _seconds_left(context: SyncContext) -> float:
@@ -173,35 +214,44 @@ def _seconds_left(context: SyncContext) -> float:
 
 
 def backoff(attempt: int, last_duration: float, jitter: float) -> float:
-    """Seconds to wait. attempt: races lost in a row. last_duration: seconds of the last one.
-    jitter: 0 to 1.
+    """Return the seconds to wait. attempt: races lost in a row. last_duration: seconds of the last
+    one. jitter: 0 to 1.
     """
     turns = float(_GROWTH) ** min(attempt, _MOST_GROWN)
     return min(max(last_duration, _SHORTEST_TURN) * turns, _LONGEST_PAUSE) * jitter
 
 
 def _wait(context: SyncContext, pause: float) -> None:
-    # Waits, and looks now and then whether the branch has come to rest: then there is nobody left
-    # to wait for
-    over, last = min(time.monotonic() + pause, context.ends), ""
-    remote, branch, _ = context.target
-    while (left := over - time.monotonic()) > LOOK_EVERY:
+    """Wait, at most until the branch has come to rest: then nobody is in the way any more."""
+    end = min(time.monotonic() + pause, context.ends)
+    last = ""
+    remaining = end - time.monotonic()
+    while remaining > LOOK_EVERY:
         time.sleep(LOOK_EVERY * (0.75 + random.random() / 2))  # noqa: S311 (no secret)
         tip = ""
         with suppress(UnreachableError):
-            tip = read_remote_ref(
-                context.top, remote, f"{HEADS}{branch}", context.env, _LONGEST_QUESTION
-            )
+            tip = _read_tip(context)
         if tip and tip == last:
             return
         last = tip
+        remaining = end - time.monotonic()
 
-    time.sleep(max(left, 0))
+    time.sleep(max(remaining, 0))
+
+
+def _read_tip(context: SyncContext) -> str:
+    remote, branch, _ = context.target
+    return read_remote_ref(context.top, remote, f"{HEADS}{branch}", context.env, _LONGEST_QUESTION)
 
 
 def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncResult:
-    shape, plan = found.shape, found.plan
-    now_there = ids[shape.send] if shape.send >= 0 else found.tip
+    """Write what came into the work tree, move the branch, and remember both. ids: of the commits
+    that were sent, [] for none.
+    """
+    plan = found.plan
+    tip = found.tip
+    if found.shape.send >= 0:
+        tip = ids[found.shape.send]
     findings = list(plan.findings)
     arrivals = [
         FileArrival(path, plan.ours[path], content)
@@ -210,32 +260,37 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncRes
     ]
     missed: set[str] = set()
     if arrivals:
-
-        def merge(path: str, base: bytes | None, now: bytes, comes: bytes) -> bytes | None:
-            return (
-                merge_contents(path, base, now, comes, context.rules)[0]
-                if is_merged(path)
-                else None
-            )
-
-        lock, journal = lock_path(context.place), context.journal
-        taken, troubles = write_arrivals(
-            lock, context.top, arrivals, merge, context.tell, journal, now_there
-        )
+        taken, troubles = _write_arrivals(context, arrivals, tip)
         missed = {arrival.path for arrival in arrivals} - set(taken)
         findings += troubles
 
     moved = ""
     if not missed and found.ground is not None:
-        moved, left = _move(context, found, found.ground, ids)
-        findings += left
+        moved, notes = _move(context, found, found.ground, ids)
+        findings += notes
 
-    _remember(context, found, ids, now_there, missed, moved or found.memory.head)
-    did_anything = bool(arrivals or found.arrived) or shape.send >= 0
-    result = _result(context, found, "synced" if did_anything else "current", now_there, findings)
-    return result._replace(
-        brought=[path for path in result.brought if path not in missed], branch_moved=bool(moved)
-    )
+    _remember(context, found, ids, tip, missed, moved or found.memory.head)
+    result_state = "current"
+    if arrivals or found.arrived or found.shape.send >= 0:
+        result_state = "synced"
+    result = _result(context, found, result_state, tip, findings)
+    brought = [path for path in result.brought if path not in missed]
+    return result._replace(brought=brought, branch_moved=bool(moved))
+
+
+def _write_arrivals(
+    context: SyncContext, arrivals: list[FileArrival], tip: str
+) -> tuple[list[str], list[Finding]]:
+    """Write files that came from a tip; return their paths, and findings about the others."""
+
+    def merge(path: str, base: bytes | None, now: bytes, comes: bytes) -> bytes | None:
+        if not is_merged(path):
+            return None
+        content, _ = merge_contents(path, base, now, comes, context.rules)
+        return content
+
+    lock = lock_path(context.place)
+    return write_arrivals(lock, context.top, arrivals, merge, context.tell, context.journal, tip)
 
 
 def _move(
@@ -244,16 +299,18 @@ def _move(
     ground: Ground,
     ids: list[str],
 ) -> tuple[str, list[Finding]]:
-    """Move the checked-out branch, and return where it is now, "" if it stayed."""
+    """Move the checked-out branch, and return its new commit, "" if it stayed."""
     top, env = context.top, context.env
-    goal = ids[found.shape.local] if found.shape.local >= 0 else ""
-    if not goal and ground.common == ground.head and not ground.elsewhere:
+    goal = ""
+    if found.shape.local >= 0:
+        goal = ids[found.shape.local]
+    elif ground.common == ground.head and not ground.elsewhere:
         goal = found.tip
     if not goal or goal == ground.head:
         return "", []
 
     files = _find_staged(found)
-    # a pull into a branch without commits goes over files that the index names so
+    # in a branch without commits, a pull can replace files that the index has like this
     if not ground.head and ground.tip:
         stage_files(top, files, env)
         return "", []
@@ -261,30 +318,25 @@ def _move(
     memory = found.memory
     if stage_files(top, files, env) and move_branch(top, memory.local, goal, memory.head, env):
         return goal, []
-    hint = join_hints(
-        "run the sync again; until then its files show as changed", _describe_locks(context)
-    )
+    again = "run the sync again; until then its files show as changed"
+    hint = join_hints(again, _advise_locks(context))
     message = "another git command was at work, so the checked-out branch was not moved"
     return "", [Finding("sync/branch-left", "note", message, hint=hint)]
 
 
-def _describe_locks(context: SyncContext) -> AnyHint:
-    """Return the command that removes what a killed git left on the index or the branch, "" if
-    nothing is there.
+def _advise_locks(context: SyncContext) -> AnyHint:
+    """Return the command that removes the locks which a killed git left on the index or the
+    branch; "" for none.
     """
-    git_dir = context.place.git_dir or ""
-    locks = [
-        lock.path for lock in find_locks(list_git_dirs(find_common_dir(git_dir)), _SURELY_IDLE)
-    ]
-    return (
-        advise("if no git runs here, a killed one left its lock", "rm", *map(plain_path, locks))
-        if locks
-        else ""
-    )
+    git_dirs = list_git_dirs(find_common_dir(context.place.git_dir or ""))
+    paths = [plain_path(lock.path) for lock in find_locks(git_dirs, _SURELY_IDLE)]
+    if not paths:
+        return ""
+    return advise("if no git runs here, a killed one left its lock", "rm", *paths)
 
 
 def _find_staged(found: Comparison) -> list[tuple[str, TreeEntry | None]]:
-    """Return what the index has to name for the moved branch, where it differs from HEAD."""
+    """Return the entries that the index needs for the moved branch, if they differ from HEAD."""
     trees = found.trees
     decided = found.plan.decided
     files: list[tuple[str, TreeEntry | None]] = []
@@ -294,7 +346,9 @@ def _find_staged(found: Comparison) -> list[tuple[str, TreeEntry | None]]:
         if path in decided:
             content = decided[path]
             mode = (entry or before or TreeEntry(FILE_MODES[0], "")).mode
-            entry = None if content is None else TreeEntry(mode, trees.find_id(content))
+            entry = None
+            if content is not None:
+                entry = TreeEntry(mode, trees.find_id(content))
         if entry != before:
             files.append((path, entry))
 
@@ -302,85 +356,97 @@ def _find_staged(found: Comparison) -> list[tuple[str, TreeEntry | None]]:
 
 
 def _remember(
-    context: SyncContext, found: Comparison, ids: list[str], there: str, missed: set[str], at: str
+    context: SyncContext,
+    found: Comparison,
+    ids: list[str],
+    tip: str,
+    missed: set[str],
+    head: str,
 ) -> None:
+    """Write down what this clone has taken in of a tip.
+
+    ids: of the commits that were sent. missed: paths that could not be written. head: HEAD's
+    commit now.
+    """
     names, memory = context.names, found.memory
-    if not there:
+    if not tip:
         return
     partial = ""
     if missed or found.plan.open:
-        changes: list[Change] = [
-            (path, found.trees.base.get(path)) for path in sorted(found.plan.open)
-        ]
-        changes += [(path, found.plan.ours[path]) for path in sorted(missed)]
-        draft = Draft((there,), changes, state.TAKEN_IN)
-        (partial,) = write_commits(context.top, [draft], [names.partial], context.who, context.env)
+        partial = _write_partial(context, found, tip, missed)
 
-    updates = {names.synced: there, names.partial: partial}
-    left = [
-        (name, one)
-        for name, one in found.queued
-        if name.removesuffix(state.QUEUED) not in found.plan.decided
-    ]
-    if left:  # an earlier sync could not send it, and this one leaves it open
-        body = "\n".join(name for name, _ in left)
-        write_commits(
-            context.top,
-            [Draft((), left, f"{state.WAITING}\n\n{body}")],
-            [names.queue],
-            context.who,
-            context.env,
-        )
-    elif (
-        ids or memory.queue is not None or memory.made
-    ):  # of a git that was killed, it may be left alone
+    updates = {names.synced: tip, names.partial: partial}
+    unsent: list[Change] = []
+    for name, content in found.queued:
+        if name.removesuffix(state.QUEUED) not in found.plan.decided:
+            unsent.append((name, content))
+    if unsent:
+        # an earlier sync could not send it, and this one leaves it open
+        body = "\n".join(name for name, _ in unsent)
+        draft = Draft((), unsent, f"{state.WAITING}\n\n{body}")
+        write_commits(context.top, [draft], [names.queue], context.who, context.env)
+    elif ids or memory.queue is not None or memory.made:
+        # a git that was killed may have left `made` without a queue
         updates |= {names.queue: "", names.made: ""}
 
-    if at:
-        updates[names.head] = at
-    if (there, partial, at) != (
-        memory.synced,
-        memory.partial,
-        memory.was_at,
-    ) or names.queue in updates:
+    if head:
+        updates[names.head] = head
+    known = (memory.synced, memory.partial, memory.was_at)
+    if (tip, partial, head) != known or names.queue in updates:
         state.write_memory(context.top, updates, context.env)
 
     remove_quietly(context.journal)
 
 
+def _write_partial(context: SyncContext, found: Comparison, tip: str, missed: set[str]) -> str:
+    """Write the versions of a tip's files that were taken in, if some were not, and return the
+    commit.
+    """
+    changes: list[Change] = []
+    for path in sorted(found.plan.open):
+        changes.append((path, found.trees.base.get(path)))
+    for path in sorted(missed):
+        changes.append((path, found.plan.ours[path]))
+    draft = Draft((tip,), changes, state.TAKEN_IN)
+    refs = [context.names.partial]
+    (partial,) = write_commits(context.top, [draft], refs, context.who, context.env)
+    return partial
+
+
 def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: bool) -> SyncResult:
+    """Keep what would be sent in the queue. was_sent: a push of it was begun."""
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
     if context.target.follows and memory.head and not memory.theirs:
-        seen = find_commit(
-            top, f"refs/remotes/{context.target.remote}/{context.target.branch}", env
-        )
+        tracked = f"refs/remotes/{context.target.remote}/{context.target.branch}"
+        seen = find_commit(top, tracked, env)
         memory = memory._replace(theirs=seen or memory.head)
 
     found = compare(context, read_own(context), seen=memory.theirs)
-    findings = [one for one in found.plan.findings if one.code != "sync/conflict"]
-    if (
-        found.shape.send >= 0
-        and not (was_sent and memory.queue is not None)
-        and not context.wish.dry_run
-    ):
-        write_commits(
-            top, found.shape.drafts, [context.names.made, context.names.queue], context.who, env
-        )
+    findings = [finding for finding in found.plan.findings if finding.code != "sync/conflict"]
+    has_news = found.shape.send >= 0
+    is_queued = was_sent and memory.queue is not None
+    if has_news and not is_queued and not context.wish.dry_run:
+        _write_all(context, found)
 
-    if found.shape.send >= 0 or memory.queue is not None:
-        code, what = "sync/queued", "local changes wait in this clone"
+    code = "sync/unreachable"
+    waiting = "nothing of this clone is waiting"
+    hint = "try again later"
+    if has_news or memory.queue is not None:
+        code = "sync/queued"
+        waiting = "local changes wait in this clone"
         hint = "the next sync that reaches the remote sends it"
-    else:
-        code, what, hint = "sync/unreachable", "nothing of this clone is waiting", "try again later"
 
-    findings.append(Finding(code, "error", f"{error.message}; {what}", hint=error.hint or hint))
+    message = f"{error.message}; {waiting}"
+    findings.append(Finding(code, "error", message, hint=error.hint or hint))
     return _result(context, found, "offline", memory.theirs, findings)
 
 
-_AGAIN = "run the sync again, with more time: --timeout SECONDS, or sync with a branch that fewer clones write to; "
-_AGAIN += (
-    "if it never succeeds, look for a lock (refs/heads/*.lock) that a killed git left on the server"
+_AGAIN = (
+    "run the sync again, with more time: --timeout SECONDS,"
+    " or sync with a branch that fewer clones write to;"
+    " if it never succeeds, look for a lock (refs/heads/*.lock)"
+    " that a killed git left on the server"
 )
 # kind of a remote's reply -> state, finding code, message, hint
 _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
@@ -418,20 +484,37 @@ _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
 
 
 def _give_up(context: SyncContext, found: Comparison, reply: PushReply) -> SyncResult:
-    how, code, what, hint = _GIVEN_UP[reply.kind]
-    reason = f": {reply.said}" if reply.said else ""
-    finding = Finding(code, "error", f"{what}; it waits in this clone{reason}", hint=hint)
-    return _result(context, found, how, found.tip, [*found.plan.findings, finding])
+    result_state, code, trouble, hint = _GIVEN_UP[reply.kind]
+    message = f"{trouble}; it waits in this clone"
+    if reply.said:
+        message = f"{message}: {reply.said}"
+    finding = Finding(code, "error", message, hint=hint)
+    return _result(context, found, result_state, found.tip, [*found.plan.findings, finding])
 
 
 def _result(
     context: SyncContext, found: Comparison, how: str, commit: str, findings: list[Finding]
 ) -> SyncResult:
-    sent, brought, merged = (found.plan.list_paths(way) for way in ("sent", "brought", "merged"))
+    """Return the result. how: its state. commit: the branch's, as far as this clone knows."""
+    sent = found.plan.list_paths("sent")
+    brought = found.plan.list_paths("brought")
+    merged = found.plan.list_paths("merged")
     waiting: list[str] = []
     if how in ("offline", "refused", "contended"):
-        waiting, sent, brought, merged = sorted({*sent, *merged}), [], [], []
-    sent = sorted({*sent, *found.arrived} - {*merged, *waiting})
+        waiting = sorted({*sent, *merged})
+        sent, brought, merged = [], [], []
+
     return SyncResult(
-        *context.target[:2], how, commit, sent, brought, merged, waiting, 0, 0, False, findings
+        remote=context.target.remote,
+        branch=context.target.branch,
+        state=how,
+        commit=commit,
+        sent=sorted({*sent, *found.arrived} - {*merged, *waiting}),
+        brought=brought,
+        merged=merged,
+        waiting=waiting,
+        attempts=0,
+        lost=0,
+        branch_moved=False,
+        findings=findings,
     )

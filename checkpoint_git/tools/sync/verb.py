@@ -1,6 +1,4 @@
-"""`checkpoint sync`: the checkpoints of this work tree, and those of a branch that others write to
-as well.
-"""
+"""`checkpoint sync`: exchange checkpoints with a branch that other clones write to as well."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -87,15 +85,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     if args.attempts < 1 or not 1 <= args.timeout <= 86_400:
         numbers = f"--attempts {args.attempts} --timeout {args.timeout:g}"
-        raise CheckpointError(
-            f"{numbers}: not possible", "at least 1 of each; 86400 seconds at most"
-        )
+        hint = "at least 1 of each; 86400 seconds at most"
+        raise CheckpointError(f"{numbers}: not possible", hint)
 
     wish = Wish(
-        args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify
-    )
-    wish = wish._replace(
-        keep_branch=args.keep_branch, dry_run=args.dry_run, only=args.only, ignored=args.ignored
+        remote=args.remote,
+        branch=args.branch,
+        attempts=args.attempts,
+        timeout=args.timeout,
+        take=args.take or "",
+        hooks=not args.no_verify,
+        keep_branch=args.keep_branch,
+        dry_run=args.dry_run,
+        only=args.only,
+        ignored=args.ignored,
     )
     place = find_or_plan_place(invocation.cwd)  # the first sync of a clone brings the folder
     if args.status:
@@ -123,19 +126,17 @@ _TITLES: dict[str, tuple[str, Style]] = {
 def _blocks(result: SyncResult) -> list[Block]:
     what, style = _TITLES[result.state]
     if result.state == "current" and has_errors(result.findings):
-        is_conflict = any(one.code == "sync/conflict" for one in result.findings)
-        what, style = (
-            "sync stopped by conflicts with" if is_conflict else "nothing else to exchange with",
-            "warn",
-        )
+        what, style = "nothing else to exchange with", "warn"
+        if any(finding.code == "sync/conflict" for finding in result.findings):
+            what = "sync stopped by conflicts with"
 
-    commit = f" at {result.commit[:12]}" if result.commit else ""
-    races = (
-        f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}"
-        if result.lost
-        else ""
-    )
-    lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]
+    title = f"{what} {result.remote}/{result.branch}"
+    if result.commit:
+        title = f"{title} at {result.commit[:12]}"
+    if result.lost:
+        races = "race" if result.lost == 1 else "races"
+        title = f"{title}, after {result.lost} lost {races}"
+    lines: list[Block] = [Line(title, style)]
     ways = {
         "sent": result.sent,
         "merged": result.merged,
@@ -162,16 +163,18 @@ def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
         "waiting": [],
         "waiting_since": None,
     }
-    met = f"last synced at {memory.met[:12]}" if memory.met else "never synced from this work tree"
-    blocks: list[Block] = [Line(f"{target.remote}/{target.branch}: {met}", "strong")]
+    last = "never synced from this work tree"
+    if memory.met:
+        last = f"last synced at {memory.met[:12]}"
+    blocks: list[Block] = [Line(f"{target.remote}/{target.branch}: {last}", "strong")]
     if memory.queue is None:
         return Outcome(data, [*blocks, Line("nothing waits from an earlier sync", "dim")])
+
     data["waiting"] = list(read_waiting(top, memory.queue.record, env))
     data["waiting_since"] = write_instant(memory.queue.since)
     blocks += [Line(f"  waits: {path}", "warn") for path in data["waiting"]]
     count = len(data["waiting"])
     what = "1 checkpoint file waits" if count == 1 else f"{count} checkpoint files wait"
     message = f"{what} to be sent since {data['waiting_since']}"
-    return Outcome(
-        data, blocks, [Finding("sync/queued", "error", message, hint=command("checkpoint", "sync"))]
-    )
+    found = Finding("sync/queued", "error", message, hint=command("checkpoint", "sync"))
+    return Outcome(data, blocks, [found])
