@@ -2,9 +2,10 @@
 loudly.
 """
 
+import gc
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ def pytest_configure(config: pytest.Config) -> None:
     work_in_memory()
     if config.getoption("--costs"):
         config.pluginmanager.register(Costs(config), "costs")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects the tests without a search for garbage, and lets later searches be rare and leave
+    out what was collected, which stays: they were 6 % of what the tests cost in their processes.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(10_000)  # 700 new objects by default
 
 
 # what git, we, an agent in whose session the tests run, a forge's job and PostgreSQL's programs
