@@ -15,7 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from checkpoint_git.cli.app import main
-from tests.support.repos import environ_in
+from tests.support.repos import environ_in, name_bare
 
 BIN = Path(sys.executable).parent
 
@@ -90,7 +90,7 @@ def _run_main(
     given = type(out)(io.BytesIO(stdin), "utf-8", "surrogateescape")
     with ExitStack() as stack:
         stack.enter_context(chdir(cwd))
-        stack.enter_context(patch.dict(os.environ, {**environ_in(cwd), **env}))
+        stack.enter_context(patch.dict(os.environ, {**name_bare(cwd), **env}))
         stack.enter_context(
             patch.multiple(sys, argv=["checkpoint", *words], stdin=given, stdout=out, stderr=err)
         )
