@@ -15,6 +15,7 @@ from checkpoint_git.git.objects import (
     diff_tree_pairs,
     diff_trees,
     diff_work_tree,
+    find_commit,
     is_id,
     read_bounded,
     read_headers,
@@ -83,6 +84,15 @@ def test_a_large_blob_is_told_by_its_size_and_what_is_left_unread_is_skipped(
         assert reader.read(small) == b"small"
     with Blobs(top) as reader:
         assert next(reader.read_all([small, large, small])) == b"small"
+
+
+def test_the_name_of_a_branch_means_the_branch(repo: GitRepo, top: str) -> None:
+    first = repo.commit("first")
+    repo.git("tag", "main")
+    repo.git("tag", "only")
+    second = repo.commit("second")
+    found = [find_commit(top, rev) for rev in ("main", "main~1", "HEAD^", "only", first, "none")]
+    assert found == [second, first, first, first, first, ""]
 
 
 def test_objects_are_told_by_their_names(repo: GitRepo, top: str) -> None:

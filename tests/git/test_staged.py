@@ -26,6 +26,13 @@ def test_staged_content_is_read_and_not_the_work_tree(repo: GitRepo) -> None:
     assert list(read_staged(str(repo.path)).files) == [(A, b"staged\n"), (B, b"\xff\x00raw")]
 
 
+def test_some_of_the_files_can_be_read_alone(repo: GitRepo) -> None:
+    repo.write(A, "a\n")
+    repo.write(B, "b\n")
+    repo.git("add", ".")
+    assert list(read_staged(str(repo.path)).files.only({B, "none"})) == [(B, b"b\n")]
+
+
 def test_a_subfolder_reads_the_whole_index(repo: GitRepo) -> None:
     repo.write(A, "staged\n")
     repo.write("src/x", "")

@@ -1,11 +1,12 @@
 """What only a work tree has, and what a repository's refs say, of real repositories."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from checkpoint_git.git.refs import read_default_branch
-from checkpoint_git.git.worktree import read_changed, read_uncommitted, read_unmerged
+from checkpoint_git.git.worktree import list_roots, read_changed, read_uncommitted, read_unmerged
 from tests.support.repos import GitRepo
 
 
@@ -56,6 +57,16 @@ def test_only_what_git_was_never_given_is_uncommitted(repo: GitRepo, env: dict[s
         "ü\n.py",
     }
     assert read_uncommitted(str(repo.path), [], env) == set()
+
+
+def test_folders_of_checkpoints_are_found_and_outside_git_none(
+    repo: GitRepo, env: dict[str, str], tmp_path: Path
+) -> None:
+    repo.write(".checkpoints/a.checkpoint.json", "{}")
+    repo.write("deep/er/.checkpoints/b.checkpoint.json", "{}")
+    assert list_roots(str(repo.path), env) == [str(repo.path), str(repo.path / "deep/er")]
+    assert list_roots(str(repo.path), env, tracked=True) == []
+    assert list_roots(str(tmp_path), env) == []
 
 
 def test_changed_is_what_differs_from_head(repo: GitRepo, env: dict[str, str]) -> None:

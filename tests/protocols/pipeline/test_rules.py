@@ -3,6 +3,7 @@
 from typing import Any
 
 from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.yamlblock import MAX_KEY
 from checkpoint_git.protocols.pipeline import rules
 from tests.support.rows import rows
@@ -81,3 +82,30 @@ def test_a_value_of_a_record_is_found_where_it_is_wrong(
 )
 def test_a_path_of_a_record_stays_in_the_repository(path: str, trouble: str) -> None:
     assert rules.find_path_trouble(path) == trouble
+
+
+@rows(
+    ("text", "in_utc"),
+    [
+        ("2026-03-01T08:00:00Z", "2026-03-01T08:00:00Z"),
+        ("2026-03-01 08:00:00+02:00", "2026-03-01T06:00:00Z"),
+        ("2026-03-01T08:00:00.250-01:00", "2026-03-01T09:00:00.25Z"),
+        ("2026-03-01", None),
+        ("0001-01-01T00:00:00+01:00", None),
+    ],
+)
+def test_an_instant_is_written_in_utc(text: str, in_utc: str | None) -> None:
+    assert rules.to_utc(text) == in_utc
+
+
+def test_a_pattern_is_explained_by_its_field() -> None:
+    found = []
+    for where in ("/run_id", "/phase_payload/pr_url", "/repo_commit_map/web"):
+        mismatch = Mismatch(where, "pattern", "^[0-9a-f]+$", "x", "x does not match")
+        finding = rules.describe(mismatch)
+        found.append((finding.code, finding.where))
+    assert found == [
+        ("pipeline/run-id", "/run_id"),
+        ("pipeline/pr-url", "/phase_payload/pr_url"),
+        ("pipeline/commit-format", "/repo_commit_map/web"),
+    ]

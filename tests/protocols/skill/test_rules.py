@@ -193,6 +193,32 @@ def test_an_action_needs_words() -> None:
     ]
 
 
+@rows(
+    ("stated", "found"),
+    [
+        (["#12", "PR 13"], []),
+        ([], [""]),
+        (["#12", "abc1234", "soon", 7], ["/1", "/2"]),
+        ("#12", []),
+    ],
+)
+def test_what_finishes_an_action_is_merged_pull_requests(stated: Any, found: list[str]) -> None:
+    actions = [{"text": "Merge it", "done_when_merged": stated}]
+    code, place = "skill/action-never-done", "/next_actions/0/done_when_merged"
+    assert find(next_actions=actions) == [(code, f"{place}{where}") for where in found]
+
+
+def test_a_row_of_spaces_is_incomplete() -> None:
+    row = {"id": " ", "label": "\n", "status": "complete"}
+    found = [
+        finding for finding in find(progress_table=[row]) if finding[1].endswith(("id", "label"))
+    ]
+    assert found == [
+        ("skill/row-incomplete", "/progress_table/0/id"),
+        ("skill/row-incomplete", "/progress_table/0/label"),
+    ]
+
+
 def test_a_blocker_names_a_row_while_it_is_open() -> None:
     blocker = {"id": "b", "description": "x", "blocking": "nothing"}
     assert find(blockers=[blocker]) == [("skill/blocks-unknown-row", "/blockers/0/blocking")]
