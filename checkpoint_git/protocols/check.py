@@ -1,6 +1,4 @@
-"""Doctor checks: each is one decorated function in the checks.py of the subject that it is
-about.
-"""
+"""Define, collect and run doctor checks: decorated functions in the checks.py of each subject."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -23,8 +21,11 @@ T = TypeVar("T")
 
 
 class Context:
-    """env: what git is asked in. skill: the only one asked for, "" for all. codes: of the checks
-    that run. is_complete: all checks run that always do. troubles: what was not looked at.
+    """The place that checks run on.
+
+    env: the environment for git. skill: the requested one, "" for all. codes: of the checks that
+    run. is_complete: all checks run that run by default. troubles: findings about what was not
+    checked.
     """
 
     def __init__(
@@ -61,20 +62,21 @@ class Context:
 def fact(
     what: str, default: Any, *, needs_git: bool = True
 ) -> Callable[[Callable[[Any], T]], "cached_property[T]"]:
-    """A method of a facts class as a property that is read once. what: for progress and for the
-    finding where it cannot be read; the checks then see the default, as they do for what needs git
-    outside a repository.
+    """Return a decorator that makes a method of a facts class a property that is read once.
+
+    what: names the fact in progress, and in the finding if it cannot be read. The checks then get
+    the default, as outside a repository for a fact that needs git.
     """
 
     def decorate(read: Callable[[Any], T]) -> "cached_property[T]":
         def read_or_default(facts: Any) -> T:
             context: Context = facts.context
             if needs_git and context.place.work_tree is None:
-                message = (
-                    "this is not a git repository: history, merge driver and hooks were not checked"
-                )
+                lacking = "history, merge driver and hooks were not checked"
+                message = f"this is not a git repository: {lacking}"
                 outside = Finding(NOT_LOOKED_AT, "note", message)
-                context.troubles += [] if outside in context.troubles else [outside]
+                if outside not in context.troubles:
+                    context.troubles.append(outside)
                 return cast(T, default)
 
             context.tell(f"looking at {what}")
@@ -83,9 +85,8 @@ def fact(
             except CheckpointError as error:
                 message = f"{what} could not be checked: {error.message}"
                 cause = f"things could not be checked: {error.message}"
-                context.troubles.append(
-                    Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint, cause=cause)
-                )
+                finding = Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint, cause=cause)
+                context.troubles.append(finding)
                 return cast(T, default)
 
         return cached_property(read_or_default)
@@ -97,11 +98,13 @@ Find = TypeVar("Find", bound=Callable[..., Iterable[Finding]])
 
 
 class Check(NamedTuple):
-    """code: of its findings, or their part before the slash. level: at worst. looks_at: one line;
-    details: more, in Markdown. remedy: what a user does about a finding. fix: whether `doctor
+    """One check.
+
+    code: of its findings, or their part before the slash. level: the worst. looks_at: one line;
+    details: Markdown below it. remedy: what a user does about a finding. fix: whether `doctor
     --fix` does it ("safe"), only `doctor --fix=CODE` ("by name"), or neither. when: "named" ones
-    take long and "online" ones ask a server, so they run only where they are asked for. in_bare:
-    also in a bare repository. kind: of the facts that find takes.
+    take long and "online" ones connect to a server, so they run only on request. in_bare: also in a
+    bare repository. kind: of the facts that find takes.
     """
 
     code: str
@@ -135,16 +138,18 @@ def check(
     when: When = "always",
     in_bare: bool = False,
 ) -> Callable[[Find], Find]:
-    """Its docstring is what people read of the check, its annotation names the facts."""
+    """Return a decorator that registers a check.
+
+    The docs show the check's docstring. The annotation of its parameter names its facts.
+    """
 
     def register(find: Find) -> Find:
         looks_at, _, details = (find.__doc__ or "").partition("\n\n")
         text = (" ".join(looks_at.split()).rstrip("."), " ".join(details.split()))
-        kind: Any = next(
-            (kind for name, kind in find.__annotations__.items() if name != "return"), Context
-        )
-        one = Check(code, level, *text, remedy, fix, when, in_bare, kind, find)
-        _checks.setdefault(find.__module__, []).append(one)
+        kinds = [kind for name, kind in find.__annotations__.items() if name != "return"]
+        kind: Any = next(iter(kinds), Context)
+        made = Check(code, level, *text, remedy, fix, when, in_bare, kind, find)
+        _checks.setdefault(find.__module__, []).append(made)
         return find
 
     return register
@@ -155,14 +160,14 @@ def collect_checks(module: ModuleType) -> tuple[Check, ...]:
 
 
 def run_checks(checks: Sequence[Check], context: Context) -> list[Finding]:
-    """Each thing once. Findings in documents may lack their line, see locate_all."""
+    """Return the findings of checks, each once. Those in documents may lack their line."""
     findings: list[Finding] = []
     facts = {kind: context.facts(kind) for kind in dict.fromkeys(check.kind for check in checks)}
-    for one in checks:
+    for to_run in checks:
         try:
-            findings.extend(one.find(facts[one.kind]))
+            findings.extend(to_run.find(facts[to_run.kind]))
         except CheckpointError as error:
-            message = f"{one.code} could not be checked: {error.message}"
+            message = f"{to_run.code} could not be checked: {error.message}"
             context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint))
     return list(dict.fromkeys(findings))
 
@@ -170,22 +175,27 @@ def run_checks(checks: Sequence[Check], context: Context) -> list[Finding]:
 def locate_all(
     findings: Sequence[Finding], read_text: Callable[[str], str | None]
 ) -> list[Finding]:
-    """By file and place, with the lines and columns that they lack. read_text: None for what is not
-    JSON.
+    """Return findings with their lines and columns, by file and place.
+
+    read_text: path -> text, None for what is not JSON.
     """
     lacking: dict[str, list[int]] = {}
-    for at, finding in enumerate(findings):
+    for index, finding in enumerate(findings):
         if finding.path and not finding.line:
-            lacking.setdefault(finding.path, []).append(at)
+            lacking.setdefault(finding.path, []).append(index)
 
     located = list(findings)
-    for path, places in lacking.items():
+    for path, indexes in lacking.items():
         text = read_text(path)
         if text is not None:
-            lines = jsonplace.locate_all(text, [findings[at].where for at in places])
-            for at, (line, column) in zip(places, lines, strict=True):
-                located[at] = findings[at]._replace(line=line, column=column)
+            lines = jsonplace.locate_all(text, [findings[index].where for index in indexes])
+            for index, (line, column) in zip(indexes, lines, strict=True):
+                located[index] = findings[index]._replace(line=line, column=column)
 
-    return sorted(
-        located, key=lambda one: (one.path in ("", REPOSITORY), one.path, one.line, one.column)
-    )
+    return sorted(located, key=_place_of)
+
+
+def _place_of(finding: Finding) -> tuple[bool, str, int, int]:
+    """Return the sort key of a finding: those about the repository are last."""
+    is_general = finding.path in ("", REPOSITORY)
+    return is_general, finding.path, finding.line, finding.column

@@ -1,4 +1,4 @@
-"""Findings folded for a person: one line for one cause, and what helps most comes first."""
+"""Fold findings for the user: one line for each cause, the most helpful first."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ _ORDER = (
     ),
     *("", "drift/project-dir", "skill", "content"),
 )
-# what does not matter of a checkpoint that is over
+# codes that do not matter for a checkpoint that is complete
 _WORK_IN_PROGRESS = (
     "drift",
     "skill",
@@ -40,27 +40,27 @@ _WORK_IN_PROGRESS = (
 def fold(
     findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]
 ) -> list[tuple[Finding, int]]:
-    """Entries with their counts. over: paths of checkpoints completed long ago. name_all: what
-    shows all of a code.
+    """Return the entries, each with the number of findings that it stands for.
+
+    over: paths of checkpoints that were completed long ago. name_all: code -> the command that
+    shows all its findings.
     """
     groups, aside = _group(findings, over)
-    for chosen, singly in (
-        (groups, _SMALL),
-        (_join_causes(groups), _SMALL),
-        (_join_causes(groups), 1),
-    ):
-        entries = [entry for group in chosen for entry in _fold_group(group, singly, name_all)]
-        if len(entries) <= _MOST:
-            break
-
+    joined = _join_causes(groups)
+    entries = _fold_groups(groups, _SMALL, name_all)
+    if len(entries) > _MOST:
+        entries = _fold_groups(joined, _SMALL, name_all)
+    if len(entries) > _MOST:
+        entries = _fold_groups(joined, 1, name_all)
     return [*entries, *_fold_over(aside)]
 
 
 def list_causes(
     findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]
 ) -> list[Cause]:
-    """Return one cause for each group of findings: fewer than the entries of `fold`, which is
-    called the same way.
+    """Return one cause for each group of findings: fewer than the entries of `fold`.
+
+    The arguments are those of `fold`.
     """
     groups, aside = _group(findings, over)
     groups = _join_causes(groups)
@@ -82,9 +82,7 @@ def list_causes(
 
 
 def group_in_words(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
-    """Return the findings by their causes, each group with a heading in words; what helps most
-    comes first.
-    """
+    """Return the findings by their causes, each group with a heading; the most helpful first."""
     groups, _ = _group(findings, frozenset())
     return [(_summarize(group), group) for group in _join_causes(groups)]
 
@@ -92,20 +90,21 @@ def group_in_words(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]
 def _group(
     findings: Sequence[Finding], over: frozenset[str]
 ) -> tuple[list[list[Finding]], list[Finding]]:
-    """Return the findings by their causes, what helps most first, and those that matter only if
+    """Return the findings by their causes, the most helpful first, and those that matter only if
     work continues.
     """
     together: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
-        together.setdefault(
-            (finding.level, "" if finding.cause else finding.code, finding.cause), []
-        ).append(finding)
+        code = finding.code
+        if finding.cause:
+            code = ""
+        together.setdefault((finding.level, code, finding.cause), []).append(finding)
 
     aside = list[Finding]()
     for key, group in together.items():
-        current = [one for one in group if not _is_over(one, over)]
+        current = [finding for finding in group if not _is_over(finding, over)]
         if not (current and _shared_fix(group)):
-            aside += [one for one in group if _is_over(one, over)]
+            aside += [finding for finding in group if _is_over(finding, over)]
             together[key] = current
 
     groups = [group for group in together.values() if group]
@@ -121,18 +120,22 @@ def _join_codes(groups: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
 
 
 def _join_causes(groups: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
-    """Small groups of one code as one, apart from what --fix does."""
+    """Return the small groups of one code as one group; those that --fix settles stay apart."""
     joined: dict[tuple[str, str, str], list[Finding]] = {}
     for group in groups:
-        one = group[0]
-        own = one.cause if len(group) > _SMALL else str(is_fixed_by_name(one))
-        joined.setdefault((one.level, one.code, own), []).extend(group)
+        first = group[0]
+        name = str(is_fixed_by_name(first))
+        if len(group) > _SMALL:
+            name = first.cause
+        joined.setdefault((first.level, first.code, name), []).extend(group)
     return list(joined.values())
 
 
 def _is_over(finding: Finding, over: frozenset[str]) -> bool:
-    is_past = finding.path in over and finding.level != "error"
-    return is_past and any(_begins(finding.code, each) for each in _WORK_IN_PROGRESS)
+    """Whether a finding is about a checkpoint of over, and does not matter for it."""
+    if finding.path not in over or finding.level == "error":
+        return False
+    return any(_begins(finding.code, start) for start in _WORK_IN_PROGRESS)
 
 
 def _begins(code: str, start: str) -> bool:
@@ -140,13 +143,21 @@ def _begins(code: str, start: str) -> bool:
 
 
 def rank(finding: Finding) -> tuple[int, int]:
-    """The smaller, the more it matters."""
-    order = next(
-        (at for at, start in enumerate(_ORDER) if _begins(finding.code, start)), _ORDER.index("")
-    )
-    return 0 if any(_begins(finding.code, each) for each in _SETUP) else LEVELS.index(
-        finding.level
-    ), order
+    """Return the rank of a finding: a smaller one is more helpful."""
+    order = _ORDER.index("")
+    for index, start in enumerate(_ORDER):
+        if _begins(finding.code, start):
+            order = index
+            break
+    if any(_begins(finding.code, start) for start in _SETUP):
+        return 0, order
+    return LEVELS.index(finding.level), order
+
+
+def _fold_groups(
+    groups: Sequence[Sequence[Finding]], singly: int, name_all: Callable[[str], Argv]
+) -> list[tuple[Finding, int]]:
+    return [entry for group in groups for entry in _fold_group(group, singly, name_all)]
 
 
 def _fold_group(
@@ -154,11 +165,13 @@ def _fold_group(
     singly: int,
     name_all: Callable[[str], Argv],
 ) -> Iterator[tuple[Finding, int]]:
-    """Yield (finding, how many it counts for): one for the group, or each by itself.
+    """Yield each finding and the number that it stands for: one for the group, or every one.
 
-    singly: so many are not folded, unless one fix settles them.
+    singly: so many findings are not folded, unless one fix settles them.
     """
-    shared: AnyHint = _shared_fix(group) if len(group) > 1 else ""
+    shared: AnyHint = ""
+    if len(group) > 1:
+        shared = _shared_fix(group)
     if len(group) == 1 or (not shared and len(group) <= singly):
         for finding in group:
             yield finding, 1
@@ -171,7 +184,9 @@ def _fold_group(
 
 def _shared_code(group: Sequence[Finding]) -> str:
     code = group[0].code
-    return code if all(finding.code == code for finding in group) else ""
+    if any(finding.code != code for finding in group):
+        return ""
+    return code
 
 
 def _summarize(group: Sequence[Finding]) -> str:
@@ -179,32 +194,36 @@ def _summarize(group: Sequence[Finding]) -> str:
     first = group[0]
     names = _name_files(group)
     words = _find_words(group)
+    if words and names:
+        return f"{words} ({join_some(names, 3)})"
     if words:
-        return f"{words} ({join_some(names, 3)})" if names else words
+        return words
 
     message = first.message
     if names and not message.startswith(names[0]):
         message = f"{names[0]}: {message}"
-    others = f": {join_some(names[1:], 3)}" if names[1:] else ""
-    return f"{message} (and {len(group) - 1} like it{others})"
+    others = f"and {len(group) - 1} like it"
+    if names[1:]:
+        others += f": {join_some(names[1:], 3)}"
+    return f"{message} ({others})"
 
 
 def _find_words(group: Sequence[Finding]) -> str:
-    """Return the words that are true of all of a group, "" if there are none."""
+    """Return a message that is true of all findings of a group, "" if there is none."""
     first = group[0]
     number = len(group)
     if first.code in _ABOUT_NAMES:
         number = len({finding.message for finding in group})
 
-    if number == 1:  # of which several checkpoints say the same
+    if number == 1:  # in several checkpoints
         return first.message
     if first.cause and all(finding.cause == first.cause for finding in group):
-        return f"{number} {first.cause}"  # words that a number goes before
+        return f"{number} {first.cause}"
     return ""
 
 
 def _shared_fix(group: Sequence[Finding]) -> AnyHint:
-    """Return the hint that settles them all, "" if there is none."""
+    """Return the hint that settles all findings of a group, "" if there is none."""
     hint = group[0].hint
     if all(_resolves(finding) for finding in group):
         return command("checkpoint", "resolve")
@@ -212,50 +231,52 @@ def _shared_fix(group: Sequence[Finding]) -> AnyHint:
         return hint
     if not all(is_fixed_by_name(finding) for finding in group):
         return ""
-    every = ("--all",) if is_elsewhere(group) else ()
-    return advise(steps_of(hint)[0].text, "checkpoint", "doctor", *every, f"--fix={group[0].code}")
+    options = ("--all",) if is_elsewhere(group) else ()
+    fix = f"--fix={group[0].code}"
+    return advise(steps_of(hint)[0].text, "checkpoint", "doctor", *options, fix)
 
 
 def _resolves(finding: Finding) -> bool:
+    """Whether the hint is nothing but `checkpoint resolve`."""
     steps = steps_of(finding.hint)
-    return (
-        bool(steps)
-        and not steps[0].text
-        and any(argv[:2] == ("checkpoint", "resolve") for argv in steps[0].commands)
-    )
+    if not steps or steps[0].text:
+        return False
+    return any(argv[:2] == ("checkpoint", "resolve") for argv in steps[0].commands)
 
 
 def is_elsewhere(findings: Sequence[Finding]) -> bool:
-    """Return whether a hint's command goes to another folder."""
+    """Whether a hint's command goes to another folder."""
     return any(argv[1:2] == ("-C",) for finding in findings for argv in commands_of(finding.hint))
 
 
 def is_fixed_by_name(finding: Finding) -> bool:
-    """Return whether the hint is nothing but `doctor --fix=CODE`."""
+    """Whether the hint is nothing but `doctor --fix=CODE`."""
     commands = commands_of(finding.hint)
     return len(commands) == 1 and commands[0][-1] == f"--fix={finding.code}"
 
 
 def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
-    names = _name_files(aside)
+    """Yield one note, or the only finding, for checkpoints that were completed long ago."""
     if len(aside) == 1:
         yield aside[0], 1
-    elif aside:
-        which = (
-            f"{names[0]}, which was" if len(names) == 1 else f"{len(names)} checkpoints that were"
-        )
-        message = f"{plural(len(aside), 'finding')} in {which} complete long ago"
-        listed = f" ({join_some(names, 3)})" if len(names) > 1 else ""
-        what = "they matter only if that work continues; to archive one"
-        hint = advise(what, "checkpoint", "reset", names[0])
-        yield Finding("", "note", f"{message}{listed}", hint=hint), len(aside)
+        return
+    if not aside:
+        return
+
+    names = _name_files(aside)
+    count = plural(len(aside), "finding")
+    if len(names) == 1:
+        message = f"{count} in {names[0]}, which was complete long ago"
+    else:
+        listed = join_some(names, 3)
+        message = f"{count} in {len(names)} checkpoints that were complete long ago ({listed})"
+    what = "they matter only if that work continues; to archive one"
+    hint = advise(what, "checkpoint", "reset", names[0])
+    yield Finding("", "note", message, hint=hint), len(aside)
 
 
 def _name_files(findings: Sequence[Finding]) -> list[str]:
-    """Checkpoints by their skills, other files by their paths; each once."""
+    """Return each file of findings once: the skill of a checkpoint, else the path."""
     find_skill = skill_layout().find_skill
-    return list(
-        dict.fromkeys(
-            find_skill(os.path.basename(one.path)) or one.path for one in findings if one.path
-        )
-    )
+    paths = [finding.path for finding in findings if finding.path]
+    return list(dict.fromkeys(find_skill(os.path.basename(path)) or path for path in paths))

@@ -1,4 +1,4 @@
-"""Read under the lock, change, check, write: what the writing verbs of every protocol share."""
+"""Plan a write of any protocol under the lock: change a document, check it, find new errors."""
 
 import re
 from codecs import BOM_UTF8
@@ -22,9 +22,10 @@ Check = Callable[[str, bytes, int], Document]
 
 
 class Written(NamedTuple):
-    """document: as it is on disk now; when refused, as it would have been. refused: the new errors,
-    or why the change cannot be made; nothing was written when there are any. arisen: findings that
-    were not there before.
+    """What a write did.
+
+    document: as it is on disk now; if refused, as it would have been. refused: the new errors, or
+    why the change cannot be made; with any, nothing was written. arisen: new findings.
     """
 
     document: Document
@@ -34,9 +35,12 @@ class Written(NamedTuple):
 
 
 def say_waiting(stream: TextIO) -> Tell:
+    """Return a function that reports to a stream that another process holds the lock."""
+
     def tell() -> None:
-        start = "\r\x1b[K" if stream.isatty() else ""  # there may be a line of progress
-        stream.write(f"{start}checkpoint: another process is writing; waiting for it\n")
+        if stream.isatty():
+            stream.write("\r\x1b[K")  # over a line of progress
+        stream.write("checkpoint: another process is writing; waiting for it\n")
         stream.flush()
 
     return tell
@@ -46,7 +50,7 @@ def say_waiting(stream: TextIO) -> Tell:
 def hold_place(
     place: Place, folders: Iterable[str], on_wait: Tell = lambda: None
 ) -> Iterator[None]:
-    # What killed writers left behind in the folders is cleared first
+    """Hold the lock of a place, once the remains of killed writers in the folders are removed."""
     with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
         for folder in folders:
             atomic.remove_stray_files(folder)
@@ -54,9 +58,7 @@ def hold_place(
 
 
 def set_apart(content: bytes) -> bytes:
-    """A document's text as its archive has it: every line of JSON indented by one more column.
-    Pure.
-    """
+    """Return a document's text as its archive has it: each line of JSON with one more space. Pure."""
     # git finds renames by equal lines: it would see the archive as the renamed document, and a
     # merge would silently put into it what another branch wrote meanwhile.
     try:
@@ -70,35 +72,47 @@ def set_apart(content: bytes) -> bytes:
 
 
 def plan_write(path: str, before: Document | None, change: Change, now: int) -> Written:
-    """The caller holds the lock, and writes what is not refused. before: None if there is no file;
-    one that cannot be read is refused with what is wrong with it. change: gets the document as a
-    token value of its own (None without a file), and returns the new one, or a Finding that says
-    why not.
+    """Plan a write. The caller holds the lock, and writes the document unless it is refused.
+
+    before: None for no file; one that cannot be read is refused with its findings. change: gets the
+    document as a token value that it may change (None for no file), and returns the new one, or a
+    Finding that refuses it.
     """
     if before is not None and (before.value is None or before.text is None):
         return Written(before, False, before.findings, [])
-    text = ((before and before.text) or "").removeprefix(jsontext.BYTE_ORDER_MARK)
-    value = change(jsontext.scan_tokens(text) if before else None)
-    if isinstance(value, Finding):
-        unchanged = before or Document(path, "", None, None, 0, [])
-        return Written(unchanged, before is None, [name_skill(value._replace(path=path), path)], [])
 
-    return plan_value(path, before, value, now)
+    value = None
+    if before is not None:
+        text = (before.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
+        value = jsontext.scan_tokens(text)
+    changed = change(value)
+    if isinstance(changed, Finding):
+        unchanged = before or Document(path, "", None, None, 0, [])
+        refusal = name_skill(changed._replace(path=path), path)
+        return Written(unchanged, before is None, [refusal], [])
+
+    return plan_value(path, before, changed, now)
 
 
 def plan_value(path: str, before: Document | None, value: dict[str, Any], now: int) -> Written:
-    """value: numbers are tokens. The document is written in the style of the text that it had."""
-    root = None if before is None else jsontext.parse(before.text or "")
-    text = jsonwrite.render(value) if root is None else jsonwrite.rewrite(root, value)
-    after = check_document(path, text.encode(), now=now)
-    arisen = find_new(before.findings if before else [], after.findings)
-    # of a file of another version only that was known; once it is corrected, the rest can be
-    is_refused = before is None or all(finding.code != FOREIGN for finding in before.findings)
-    refused = [finding for finding in arisen if finding.level == "error" and is_refused]
-    return Written(after, before is None, refused, arisen)
+    """Plan to write a token value in the style of the text that the document has."""
+    if before is None:
+        after = check_document(path, jsonwrite.render(value).encode(), now=now)
+        errors = [finding for finding in after.findings if finding.level == "error"]
+        return Written(after, True, errors, after.findings)
+
+    root = jsontext.parse(before.text or "")
+    after = check_document(path, jsonwrite.rewrite(root, value).encode(), now=now)
+    arisen = find_new(before.findings, after.findings)
+    refused = [finding for finding in arisen if finding.level == "error"]
+    # a file of another version has no other findings; they arise once the version is corrected
+    if any(finding.code == FOREIGN for finding in before.findings):
+        refused = []
+    return Written(after, False, refused, arisen)
 
 
 def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that are not among those before, wherever their items moved."""
     known = Counter(_identity(finding) for finding in before)
     new = []
     for finding in after:
@@ -110,28 +124,30 @@ def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Findin
 
 
 def _identity(finding: Finding) -> tuple[str, str, str]:
-    # without numbers: items move in their lists
-    return (
-        finding.code,
-        re.sub(_NUMBERS, "#", finding.where),
-        re.sub(_NUMBERS, "#", finding.message),
-    )
+    """Return what identifies a finding, without numbers: items move in their lists."""
+    where = re.sub(_NUMBERS, "#", finding.where)
+    message = re.sub(_NUMBERS, "#", finding.message)
+    return finding.code, where, message
 
 
-# Only errors that were not there before refuse a write, so that a broken file can be fixed step by
-# step.
 def find_new_errors(
     path: str, data: bytes, earlier: Iterable[bytes | None], now: int, check: Check | None = None
 ) -> list[Finding]:
-    """The errors that no earlier version (None: no file) has. check: (path, data, now), for files
-    of no protocol.
+    """Return the errors that no earlier version has. Only these refuse a write, so that a broken
+    file can be fixed step by step.
+
+    earlier: versions, None for no file. check: for files of no protocol.
     """
 
     def list_errors(version: bytes) -> list[Finding]:
-        document = check(path, version, now) if check else check_document(path, version, now=now)
+        if check is not None:
+            document = check(path, version, now)
+        else:
+            document = check_document(path, version, now=now)
         return [finding for finding in document.findings if finding.level == "error"]
 
     errors = list_errors(data)
-    for version in earlier if errors else ():
-        errors = find_new([] if version is None else list_errors(version), errors)
+    for version in earlier:
+        if errors and version is not None:
+            errors = find_new(list_errors(version), errors)
     return errors
