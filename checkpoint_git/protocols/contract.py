@@ -1,11 +1,9 @@
-"""What tools may know of a protocol: its row in the registry, and what its package offers under the
-names below.
+"""Open the parts of a protocol that tools may use. This module knows no protocol.
 
-Always: layout.py (names and places), schema.json (shape, and how versions merge), rules.py (meaning
-beyond shape), store.py (reading and writing), README.md. Where the protocol has such a thing:
-summary.py (Summarizer), checks.py and fixes.py (the doctor's), validate.py (check_file and
-find_files, for files that are not JSON or have no folder of their own). This module knows no
-protocol.
+Every protocol has layout.py (names and places), schema.json (shape, and how versions merge),
+rules.py (meaning beyond shape), store.py (reading and writing) and README.md. Optional are
+summary.py (Summarizer), checks.py and fixes.py (for the doctor) and validate.py (check_file and
+find_files, for files that are not JSON or have no separate folder).
 """
 
 import os
@@ -31,44 +29,43 @@ if TYPE_CHECKING:
     # for mypy alone: to make a Protocol takes as long as to import a module
 
     class Summarizer(Protocol):
-        """summary.py. It is imported for every `status` and `prime`, so it imports late what it
-        needs.
-        """
+        """summary.py. Every `status` and `prime` imports it, so it imports what it needs late."""
 
         def is_present(self, place: Place) -> bool:
-            """Return whether a project has anything of the protocol: a look that opens no file of
-            it.
-            """
+            """Whether a project has anything of the protocol. It opens no file."""
 
         def summarize(self, question: "StatusQuestion") -> "Summary":
-            """What there is; at least the part for the question's reader."""
+            """Return at least the part for the question's reader."""
 
     class Exchange(Protocol):
-        """exchange.py: what one of its files says, as the fields of an initiative, for a protocol
-        that keeps those.
-        """
+        """exchange.py: reads and writes a file as the fields of an initiative."""
 
         def read_fields(self, cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
-            """Raises CheckpointError if the file with that name cannot be read."""
+            """Return the fields. Raises CheckpointError if the file cannot be read."""
 
         def write_fields(
             self, cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
         ) -> tuple[str, list[Finding], list[Finding]]:
-            """(the file's path, why nothing was written, what is wrong since the write)."""
+            """Return the file's path, the findings that refused the write, and new findings."""
 
-else:  # for a field's type in quotes `typing` calls compile(), whose first call makes all of `ast`: 3 ms of a start
+else:
+    # for a field's type in quotes `typing` calls compile(), whose first call makes all of `ast`:
+    # 3 ms of a start
     CheckFile = Layout = PageParts = Rules = Any
 
 
 def find_files(folder: str) -> list[str]:
-    """Absolute paths of the files of every kind with a folder of its own, by kind and name. Raises
-    CheckpointError.
+    """Return the absolute paths of the files of every kind with a folder, by kind and name.
+
+    Raises CheckpointError if a folder cannot be read.
     """
     found = []
     for kind in KINDS:
+        if not kind.folder:
+            continue
         inner = os.path.join(folder, kind.folder)
         try:
-            names = sorted(os.listdir(inner)) if kind.folder else []
+            names = sorted(os.listdir(inner))
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
@@ -80,9 +77,7 @@ def find_files(folder: str) -> list[str]:
 
 
 def find_scattered_files(folder: str) -> list[str]:
-    """The files of kinds without a folder of their own, as their protocols find them, below a
-    folder too.
-    """
+    """Return the files below a folder of kinds without a folder, as their protocols find them."""
     parts = [load_part(row, "validate") for row in PROTOCOLS]
     return [path for part in parts if part is not None for path in part.find_files(folder)]
 
@@ -91,8 +86,11 @@ Reader = Literal["status", "prime", "report", "completion"]
 
 
 class StatusQuestion(NamedTuple):
-    """form: the --format; only what it shows is made. The others: asked of `status`; since as
-    typed. height: lines of the screen that the answer should fit, 0 for any.
+    """What a tool wants to know of a project.
+
+    form: the --format, for which alone the summary is made. The other members are options of
+    `status`; since is as it was typed. height: lines of the screen that the summary should fit, 0
+    for any.
     """
 
     place: Place
@@ -114,12 +112,13 @@ class StatusQuestion(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What there is of one protocol in a project, which a tool puts together with the others'.
+    """The state of one protocol in a project, which a tool shows with that of the others.
+
     data: members of the JSON document. findings: the first error of each broken file. For `status`:
-    lead, what is shown above everything else, and blocks. For `prime`, as clean() returns them:
-    lines, and details that are left out first. For completion: names, "KIND" or "VERB KIND WORD..."
-    (what a parser calls the next word, and the words before it) -> what it may be; ":files" leaves
-    it to the shell. For `report`: page; without it lead and blocks are shown there.
+    lead, shown above everything else, and blocks. For `prime`, as clean() returns them: lines, and
+    details, which are left out first. For completion: names, from "KIND" or "VERB KIND WORD..." (a
+    parser's name for the next word, and the words before it) to the choices; ":files" leaves it to
+    the shell. For `report`: page; without it lead and blocks are shown.
     """
 
     data: Mapping[str, Any] = {}
@@ -137,63 +136,81 @@ def open_exchange() -> "Exchange":
 
 
 def read_summaries(question: StatusQuestion) -> Iterator[Summary]:
-    # The first protocol is always asked, since that there are no checkpoints yet is worth saying
-    # too, and it alone where the question is narrow. For completion all are asked: some names do
-    # not depend on the project.
-    for row in PROTOCOLS[:1] if question.is_narrow else PROTOCOLS:
-        module = cast("Summarizer | None", load_part(row, "summary"))
-        if module and (
-            row is PROTOCOLS[0]
-            or question.reader == "completion"
-            or module.is_present(question.place)
-        ):
+    """Yield the summary of each protocol that a project has.
+
+    The first protocol is always asked, as it reports that there are no checkpoints yet. Only that
+    one answers a narrow question. For completion all are asked, since some names do not depend on
+    the project.
+    """
+    for row in PROTOCOLS:
+        if question.is_narrow and row is not PROTOCOLS[0]:
+            return
+        module = _load_summarizer(row)
+        if module is None:
+            continue
+        is_asked = row is PROTOCOLS[0] or question.reader == "completion"
+        if is_asked or module.is_present(question.place):
             yield module.summarize(question)
 
 
+def _load_summarizer(row: ProtocolRow) -> "Summarizer | None":
+    return cast("Summarizer | None", load_part(row, "summary"))
+
+
 def find_project(cwd: str) -> Place:
-    """Where the checkpoints are; if there are none beside what another protocol has, where they
-    would be.
+    """Return the place of a project; without checkpoints the planned one, if it has files of
+    another protocol.
+
+    Raises CheckpointError if it has neither.
     """
     try:
         return find_place(cwd)
     except CheckpointError:
         planned = plan_place(cwd)
-        parts = (cast("Summarizer | None", load_part(row, "summary")) for row in PROTOCOLS)
-        if os.path.lexists(planned.directory) or not any(
-            part and part.is_present(planned) for part in parts
-        ):
+        if os.path.lexists(planned.directory):
             raise
-        return planned
+        for row in PROTOCOLS:
+            module = _load_summarizer(row)
+            if module is not None and module.is_present(planned):
+                return planned
+        raise
 
 
 def load_part(row: ProtocolRow, name: str) -> ModuleType | None:
     """Return the module that offers a part of the contract, None if a protocol has no such part."""
     module = row.parts.get(name, name)
     path = os.path.join(os.path.dirname(__file__), row.name, *module.split("."))
-    return import_module(f"{row.package}.{module}") if os.path.isfile(f"{path}.py") else None
+    if not os.path.isfile(f"{path}.py"):
+        return None
+    return import_module(f"{row.package}.{module}")
 
 
-# what tools call of a protocol at moments that are not its own
+# the functions of hooks.py, or of another part, that tools call
 
 Hook = Literal[
-    "after_commit",  # (cwd, env) -> None: git has made a commit, or merged
-    "after_turn",  # (cwd, env, has_worked) -> None: of summary.py: an agent's turn ends
+    # (cwd, env) -> None: git has made a commit, or merged
+    "after_commit",
+    # (cwd, env, has_worked) -> None: of summary.py: an agent's turn ends
+    "after_turn",
     # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
     "check_push",
-    "check_together",  # (documents, *, is_all) -> list[Finding]: of files with fixed names
+    # (documents, *, is_all) -> list[Finding]: of files with fixed names
+    "check_together",
     # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that
-    # are over for long)
-    "open_documents",  # raises without any
-    "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths
-    # (place, now, *, wanted, dry_run) -> list[str]: files that name their schema from now on, or
-    # not
+    # were completed long ago); raises if there are none
+    "open_documents",
+    # (work_tree, env) -> int: the number of files below the row's `local` paths
+    "count_untracked",
+    # (place, now, *, wanted, dry_run) -> list[str]: the files whose $schema was set or removed
     "name_schemas",
 ]
 
 
 def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
-    # In the order of the registry; most protocols have none. part: a module for what must start
-    # fast
+    """Yield the functions with this name of the protocols that have one, in their order.
+
+    part: the module, another one for what must start fast.
+    """
     for row in PROTOCOLS:
         function = getattr(load_part(row, part), name, None)
         if function is not None:
@@ -201,7 +218,7 @@ def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
 
 
 class Room(NamedTuple):
-    """check_file: None if files are JSON."""
+    """The parts of a protocol for one kind of file. check_file: None if files are JSON."""
 
     layout: Layout
     rules: Rules
@@ -217,24 +234,28 @@ _opened: dict[str, Room] = {}
 
 
 def open_room(name: str) -> Room:
-    """name: of a kind in the registry. Opened once a process."""
+    """Return the parts for a kind of the registry. They are opened once a process."""
     if name not in _opened:
-        row, kind = next(
-            (row, kind) for row in PROTOCOLS for kind in row.kinds if kind.name == name
-        )
+        kinds = ((row, kind) for row in PROTOCOLS for kind in row.kinds)
+        row, kind = next((row, kind) for row, kind in kinds if kind.name == name)
         layout: Any = import_module(f"{row.package}.layout")
         rules: Any = import_module(f"{row.package}.rules")
-        own = load_part(row, "validate")
         schema = Schema(lambda: load_document(rules.__file__, kind.schema))
-        _opened[name] = Room(layout, rules, schema, own.check_file if own else None)
+        validate = load_part(row, "validate")
+        check_file = None
+        if validate is not None:
+            check_file = validate.check_file
+        _opened[name] = Room(layout, rules, schema, check_file)
     return _opened[name]
 
 
 def fix_clock(now: int | None) -> Callable[[], int]:
-    """Seconds since 1970, for the Python API: always these, None for the clock's."""
-    return lambda: int(time.time()) if now is None else now
+    """Return a clock for the Python API, in seconds since 1970. now: that it stands at, or None."""
+    if now is None:
+        return lambda: int(time.time())
+    return lambda: now
 
 
 def load_document(module: str, name: str) -> Any:
-    """The JSON in a file of ours beside a module; module: its __file__."""
+    """Return the JSON in a file of ours beside a module. module: its __file__."""
     return jsontext.load(read_own(module, name))

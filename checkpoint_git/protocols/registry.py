@@ -9,10 +9,11 @@ _PACKAGES = "checkpoint_git.protocols."
 
 
 class Kind:
-    """schema: a file of the protocol's package. folder: where the files are ("" for any). parts:
-    the fixed parts of a file's name, with something between each two of them. noun: what one file
-    is called. is_merged: by our merge driver. is_append_only: a file that was committed is never
-    changed.
+    """A kind of file.
+
+    schema: a file of the protocol's package. folder: of the files ("" for any). parts: the fixed
+    parts of a file's name, with something between each two of them. noun: for one file. is_merged:
+    by our merge driver. is_append_only: a file that was committed is never changed.
     """
 
     __slots__ = (
@@ -38,48 +39,55 @@ class Kind:
         is_merged: bool = False,
         is_append_only: bool = False,
     ) -> None:
-        self.name, self.schema, self.folder, self.parts, self.package = (
-            name,
-            schema,
-            folder,
-            parts,
-            package,
-        )
-        self.noun, self.is_merged, self.is_append_only = noun, is_merged, is_append_only
+        self.name = name
+        self.schema = schema
+        self.folder = folder
+        self.parts = parts
+        self.package = package
+        self.noun = noun
+        self.is_merged = is_merged
+        self.is_append_only = is_append_only
 
     @property
     def pattern(self) -> str:
+        """Return the pattern of the files for .gitattributes."""
         name = "*".join(self.parts)
-        return f"**/{self.folder}/{name}" if self.folder else f"**/{name}"
+        if not self.folder:
+            return f"**/{name}"
+        return f"**/{self.folder}/{name}"
 
     def owns(self, path: str) -> bool:
-        """path: any, with "/" between its parts."""
+        """Whether a path is one of the kind's files. path: any, with "/" between its parts."""
         folder, _, name = path.rpartition("/")
-        return self.has_name(name) and (
-            self.folder in ("", folder) or folder.endswith(f"/{self.folder}")
-        )
+        if not self.has_name(name):
+            return False
+        return self.folder in ("", folder) or folder.endswith(f"/{self.folder}")
 
     def has_name(self, name: str) -> bool:
+        """Whether a file's name has the fixed parts in order, with something between them."""
         first, last = self.parts[0], self.parts[-1]
         if not name.endswith(last):
             return False
         if len(self.parts) == 1:
             return name == first
-        at = len(first) + 1
+
+        start = len(first) + 1
         for part in self.parts[1:-1]:
-            found = name.find(part, at)
+            found = name.find(part, start)
             if found < 0:
                 return False
-            at = found + len(part) + 1
+            start = found + len(part) + 1
 
-        return name.startswith(first) and at + len(last) <= len(name)
+        return name.startswith(first) and start + len(last) <= len(name)
 
 
 class ProtocolRow:
-    """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as
-    info/exclude says it. verbs: verb -> (module in the package; what `checkpoint --help` says; its
+    """One protocol.
+
+    kinds: the files that a repository tracks. local: patterns for info/exclude of files that no
+    repository tracks. verbs: verb -> (module in the package; its line in `checkpoint --help`; its
     topic there). The last two are "" for a verb that is not listed. parts: part of the contract ->
-    its module, where that is in a room of the package.
+    its module, if that is in a folder of the package.
     """
 
     __slots__ = ("kinds", "local", "name", "noun", "package", "parts", "verbs")
@@ -92,8 +100,11 @@ class ProtocolRow:
         local: "tuple[str, ...]" = (),
         parts: "dict[str, str] | None" = None,
     ) -> None:
-        self.name, self.package = name, _PACKAGES + name
-        self.kinds, self.verbs, self.local = kinds, verbs, local
+        self.name = name
+        self.package = _PACKAGES + name
+        self.kinds = kinds
+        self.verbs = verbs
+        self.local = local
         self.parts = parts or {}
         for kind in kinds:
             kind.package = self.package
@@ -179,7 +190,7 @@ PROTOCOLS = (
         (),
         {
             "restore-point": ("verbs", "verified restore points to roll back to", "state"),
-            "guard": ("guard", "", ""),  # what `restore-point guard` is: it runs at every tool call
+            "guard": ("guard", "", ""),  # the same as `restore-point guard`, for every tool call
         },
         local=(".checkpoints/chk_*", ".checkpoints/.new-*", ".audit/"),
     ),
@@ -188,13 +199,19 @@ KINDS = tuple([kind for row in PROTOCOLS for kind in row.kinds])
 
 
 def protocol_of(path: str) -> "str | None":
-    """The kind's name. path: any, with "/" between its parts."""
+    """Return the name of a path's kind, None for none. path: any, with "/" between its parts."""
     kind = find_kind(path)
-    return None if kind is None else kind.name
+    if kind is None:
+        return None
+    return kind.name
 
 
 def find_kind(path: str) -> "Kind | None":
-    return next((kind for kind in KINDS if kind.owns(path)), None)
+    """Return the kind of a path, None for none. path: any, with "/" between its parts."""
+    for kind in KINDS:
+        if kind.owns(path):
+            return kind
+    return None
 
 
 def is_merged(path: str) -> bool:
@@ -216,16 +233,16 @@ def fixed_paths() -> "list[str]":
 
 
 def with_siblings(paths: "set[str]") -> "set[str]":
-    """The paths, and those of the files that have to fit them: of fixed names, in one folder."""
+    """Return paths with the other files of a protocol with fixed names in the same folders."""
     fixed = [kind for kind in KINDS if len(kind.parts) == 1]
-    groups = [(path, kind.package) for path in paths for kind in fixed if kind.owns(path)]
-    siblings = (
-        f"{path.rpartition('/')[0]}/{kind.parts[0]}"
-        for path, package in groups
-        for kind in fixed
-        if kind.package == package
-    )
-    return paths.union(siblings)
+    found = set(paths)
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        packages = {kind.package for kind in fixed if kind.owns(path)}
+        for kind in fixed:
+            if kind.package in packages:
+                found.add(f"{folder}/{kind.parts[0]}")
+    return found
 
 
 def is_fixed(path: str) -> bool:
@@ -234,14 +251,17 @@ def is_fixed(path: str) -> bool:
 
 
 def own_folders() -> "list[str]":
-    """Those with files of ours alone, "/" at their end, relative to the project that they are
-    in.
-    """
+    """Return the folders with only files of ours, relative to their project, with "/" at the end."""
+    tracked = [f"{kind.folder}/" for kind in KINDS if kind.folder]
     local = [path for row in PROTOCOLS for path in row.local if path.endswith("/")]
-    return [*(f"{kind.folder}/" for kind in KINDS if kind.folder), *local]
+    return tracked + local
 
 
 def schema_path(path: str) -> "str | None":
+    """Return the absolute path of the schema of a path's kind, None for none."""
     kind = find_kind(path)
+    if kind is None:
+        return None
     top = __file__.removesuffix("/protocols/registry.py")
-    return f"{top}/{'/'.join(kind.package.split('.')[1:])}/{kind.schema}" if kind else None
+    folder = "/".join(kind.package.split(".")[1:])
+    return f"{top}/{folder}/{kind.schema}"

@@ -1,6 +1,6 @@
-"""Hints for the folder in which their commands are typed.
+"""Adapt hints to the folder in which their commands are typed.
 
-Paths of findings begin at the top of the repository, and `checkpoint` takes the nearest place.
+Paths of findings begin at the top of the repository, and `checkpoint` uses the nearest place.
 """
 
 import os
@@ -16,39 +16,33 @@ from checkpoint_git.protocols.registry import find_kind
 from checkpoint_git.protocols.validate import RESTORE
 
 _ANYWHERE = ("resolve", "init")  # verbs whose words do not depend on the nearest place
-# of git's commands, those with paths
-_FROM_TOP = (
-    "add",
-    "checkout",
-    "check-attr",
-    "mv",
-    "restore",
-    "rm",
-)
+_FROM_TOP = ("add", "checkout", "check-attr", "mv", "restore", "rm")  # git's commands with paths
 
 
 def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
     """Return the findings with hints that can be typed in a folder.
 
-    Where a finding's place is not the nearest to cwd, or cwd not the top, its commands go there.
-    What git never had, no hint offers to bring back.
+    If a finding's place is not the nearest to cwd, or cwd is not the top, its commands go there. No
+    hint offers to bring back what git never had.
     """
-    repository = find_repository(cwd) if findings else None
+    if not findings:
+        return []
+    repository = find_repository(cwd)
     if repository is None:
         return list(findings)
 
-    top, cwd = repository[0], os.path.abspath(cwd)
+    top, git_dir = repository
+    cwd = os.path.abspath(cwd)
     try:
         nearest = find_place(cwd).root
     except CheckpointError:
         nearest = ""
 
-    offered = [
-        finding.path
-        for finding in findings
-        if finding.path and _restores(commands_of(finding.hint))
-    ]
-    unlisted = find_unlisted(repository[1], offered) if offered else []
+    offered = [finding.path for finding in findings if _restores(commands_of(finding.hint))]
+    offered = [path for path in offered if path]
+    unlisted: Sequence[str] = ()
+    if offered:
+        unlisted = find_unlisted(git_dir, offered)
     typed = list[Finding]()
     for finding in findings:
         hint = finding.hint
@@ -61,6 +55,7 @@ def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
 
 
 def _restores(commands: Sequence[Argv]) -> bool:
+    """Whether a command brings a file back from git."""
     return any(argv[: len(RESTORE)] == RESTORE for argv in commands)
 
 
@@ -70,18 +65,26 @@ def _find_root(path: str, top: str) -> str:
     if not kind or not kind.folder:
         return ""
     start, found, _ = f"/{path}".rpartition(f"/{kind.folder}/")
-    return os.path.normpath(f"{top}{start}") if found else ""
+    if not found:
+        return ""
+    return os.path.normpath(f"{top}{start}")
 
 
 def _type_hint(hint: AnyHint, root: str, top: str, nearest: str, cwd: str) -> AnyHint:
+    """Return a hint whose commands work in cwd.
+
+    root: of the finding's place, "" for none. nearest: the root of the place nearest to cwd.
+    """
     if not isinstance(hint, Hint):
         return hint
 
     def send(argv: Argv, *, is_at_top: bool) -> list[Argv]:
+        if is_at_top and argv[0] == "checkpoint" and root not in ("", top):
+            return [_enter(argv, root, top)]
         if is_at_top:
-            stays = argv[0] != "checkpoint" or root in ("", top)
-            return [argv if stays else _enter(argv, root, top)]
-        program, verb = argv[0], argv[1] if len(argv) > 1 else ""
+            return [argv]
+        program = argv[0]
+        verb = argv[1] if len(argv) > 1 else ""
         if program == "checkpoint" and verb not in _ANYWHERE and root not in (nearest, cwd):
             return [_enter(argv, root, cwd)]
         if program == "git" and verb in _FROM_TOP and cwd != top:

@@ -1,6 +1,4 @@
-"""Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in,
-findings out.
-"""
+"""Check a document: text, shape and meaning in turn. Pure: bytes in, findings out."""
 
 import errno
 from collections.abc import Iterable, Iterator
@@ -21,10 +19,9 @@ from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
-    """Return a file's document with what is wrong with it.
+    """Return a file's document with its findings.
 
-    path: relative, with "/"; its file name says whose checkpoint it must be. now: seconds since
-    1970.
+    path: relative, with "/"; its file name has the name of the checkpoint. now: seconds since 1970.
     """
     kind = protocol_of(path) or "skill"
     room = open_room(kind)
@@ -50,9 +47,8 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = locate_findings([name_skill(finding, path) for finding in findings], path, text)
-    return Document(
-        path, skill, value if isinstance(value, dict) else None, text, len(data), located
-    )
+    members = value if isinstance(value, dict) else None
+    return Document(path, skill, members, text, len(data), located)
 
 
 def _describe_syntax(error: jsontext.JsonTextError, path: str) -> Finding:
@@ -67,45 +63,40 @@ def _describe_syntax(error: jsontext.JsonTextError, path: str) -> Finding:
 
 
 def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding]:
-    """What has the shape of a key or token. It is named by its place alone: no finding prints
-    it.
+    """Yield a finding for each key or token, with its place alone: no finding prints it.
+
+    is_skill: an edit of `checkpoint update` can name the place.
     """
     from checkpoint_git.core.redact import holds_secret  # late: it compiles large patterns
 
-    if isinstance(value, dict | list):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            is_key = holds_secret(str(key))
-            is_typed = is_skill and not (is_key or {*str(key)} & {*"./~"})  # a command can name it
-            yield from _find_secrets(
-                key if is_key else item, jsontext.join_pointer(where, str(key)), is_skill=is_typed
-            )
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner = jsontext.join_pointer(where, key)
+            if holds_secret(key):
+                yield from _find_secrets(key, inner, is_skill=False)
+            else:
+                can_name = is_skill and not set(key) & set("./~")
+                yield from _find_secrets(item, inner, is_skill=can_name)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _find_secrets(item, f"{where}/{index}", is_skill=is_skill)
     elif isinstance(value, str) and holds_secret(value):
         hint: AnyHint = "remove it from the file"
         if is_skill:
-            hint = command(
-                "checkpoint", "update", OWN, f"--{where[1:].replace('/', '.')}=[removed]"
-            )
-        message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
+            edit = f"--{where[1:].replace('/', '.')}=[removed]"
+            hint = command("checkpoint", "update", OWN, edit)
+        warning = "git would keep it for good (revoke it if it was pushed)"
+        message = f"this looks like a key or token, and {warning}"
         yield Finding("content/secret", "error", message, where=where, hint=hint)
 
 
 def check_text(path: str, data: bytes) -> list[Finding]:
-    """Is it JSON? No schema is asked."""
+    """Return a finding if a file is not JSON. It is compared with no schema."""
     try:
         parse_any(jsontext.decode(data))
     except jsontext.JsonTextError as error:
-        return [
-            Finding(
-                error.code,
-                "error",
-                escape_controls(error.message),
-                path,
-                "",
-                error.line,
-                error.column,
-            )
-        ]
-
+        message = escape_controls(error.message)
+        return [Finding(error.code, "error", message, path, "", error.line, error.column)]
     return []
 
 
@@ -114,52 +105,56 @@ def name_skill(finding: Finding, path: str) -> Finding:
     if not isinstance(finding.hint, Hint):
         return finding
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
-    return finding._replace(hint=fill_blank(finding.hint, OWN, skill)) if skill else finding
+    if not skill:
+        return finding
+    return finding._replace(hint=fill_blank(finding.hint, OWN, skill))
 
 
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:
-    """files: (relative path, content or the error of reading it)."""
+    """Yield the document of each file. files: relative path, and content or error of reading it."""
     for path, data in files:
-        yield (
-            unreadable_document(path, data)
-            if isinstance(data, OSError)
-            else check_document(path, data, now=now)
-        )
+        if isinstance(data, OSError):
+            yield unreadable_document(path, data)
+        else:
+            yield check_document(path, data, now=now)
 
 
 def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
-    """Files whose names differ by capital letters only."""
+    """Yield findings for files whose names differ only by capital letters."""
     first: dict[str, str] = {}
     for path in paths:
-        twin, name = (
-            first.setdefault(path.casefold(), path),
-            path.rpartition("/")[2].removesuffix(".checkpoint.json"),
-        )
+        twin = first.setdefault(path.casefold(), path)
         if twin != path:
-            message = f"its name differs from {escape_controls(twin)} only in case: macOS and Windows see one file"
+            clash = "macOS and Windows see one file"
+            message = f"its name differs from {escape_controls(twin)} only in case: {clash}"
+            name = path.rpartition("/")[2].removesuffix(".checkpoint.json")
             hint = advise("rename one of them, or archive it", "checkpoint", "reset", name)
             yield Finding("file/name-twice", "error", message, path, hint=hint)
 
 
 def check_together(documents: Iterable[Document], *, is_all: bool = False) -> list[Finding]:
-    """What files that have to fit each other say against each other. is_all: one that is not among
-    them is missing.
+    """Return findings about contradictions between files with fixed names.
+
+    is_all: documents has all of them, so that one can be missing.
     """
     fixed = [document for document in documents if is_fixed(document.path)]
-    checks = find_hooks("check_together") if len(fixed) > 1 - is_all else ()
-    return [finding for check in checks for finding in check(fixed, is_all=is_all)]
+    if not fixed or (len(fixed) == 1 and not is_all):
+        return []
+    findings = list[Finding]()
+    for check in find_hooks("check_together"):
+        findings += check(fixed, is_all=is_all)
+    return findings
 
 
 def unreadable_document(path: str, error: OSError) -> Document:
-    code, hint = _READ_ERRORS.get(
-        error.errno or 0, ("file/unreadable", "check the file's permissions")
-    )
+    """Return the document of a file that cannot be read, with the finding about it."""
+    unknown = ("file/unreadable", "check the file's permissions")
+    code, advice = _READ_ERRORS.get(error.errno or 0, unknown)
     message = f"the file cannot be read: {error.strerror or error}"
+    hint = advice or advise("bring it back from git", *RESTORE, path)
+    finding = Finding(code, "error", message, path, hint=hint)
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
-    advised = hint or advise("bring it back from git", *RESTORE, path)
-    return Document(
-        path, skill, None, None, 0, [Finding(code, "error", message, path, hint=advised)]
-    )
+    return Document(path, skill, None, None, 0, [finding])
 
 
 # A broken file may be staged, too. `git restore --staged --worktree` would delete one that HEAD
@@ -169,15 +164,18 @@ _UNSTAGE = ("git", "restore", "--staged", "--worktree", "--")
 
 
 def advise_restore(path: str) -> Hint:
-    """Return what to do about a file that cannot be used; what git tracks of it may be."""
-    skill = open_room("skill").layout.find_skill(path) if protocol_of(path) == "skill" else ""
+    """Return what to do about a file that cannot be used; the version in git may be good."""
     edit: AnyHint = "edit it"
+    skill = ""
+    if protocol_of(path) == "skill":
+        skill = open_room("skill").layout.find_skill(path)
     if skill:
         edit = advise("edit it, or archive it", "checkpoint", "reset", skill)
     return join_hints(edit, advise("or bring it back from git", *RESTORE, path))
 
 
 def describe_unmerged(path: str) -> Finding:
+    """Return the finding for a file whose merge is not resolved."""
     hint = command("checkpoint", "resolve", plain_path(path))
     if not is_merged(path):
         both = "both records stay, one as another attempt"
@@ -190,15 +188,10 @@ def describe_unmerged(path: str) -> Finding:
 
 
 def describe_loss(code: str, path: str, how: str) -> Finding:
-    """Of a record that may only be added. how: "changed" or "removed"."""
+    """Return the finding for an append-only record that was lost. how: "changed" or "removed"."""
+    message = f"this pipeline record was {how}, and records are only ever added"
     hint = advise("write new content as another attempt; before a commit", *_UNSTAGE, path)
-    return Finding(
-        code,
-        "error",
-        f"this pipeline record was {how}, and records are only ever added",
-        path,
-        hint=hint,
-    )
+    return Finding(code, "error", message, path, hint=hint)
 
 
 _READ_ERRORS = {
@@ -226,9 +219,11 @@ _BYTE_ORDER_MARK = Finding(
 
 
 def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> list[Finding]:
+    """Return the findings about shape and meaning, without their lines."""
     if not isinstance(value, dict):
         names = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}
-        message = f"the document is {names.get(type(value), 'a number')}, and a checkpoint is an object {{...}}"
+        name = names.get(type(value), "a number")
+        message = f"the document is {name}, and a checkpoint is an object {{...}}"
         return [Finding("json/not-an-object", "error", message)]
 
     findings = room.rules.check(value, skill=skill, size=size, now=now)
@@ -239,23 +234,24 @@ def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> lis
             first.setdefault(mismatch.where, mismatch)
         findings += map(room.rules.describe, first.values())
 
-    # to what another version says, our rules do not apply
+    # our rules do not apply to another version
     return [finding for finding in findings if finding.code == FOREIGN] or findings
 
 
 def locate_findings(findings: list[Finding], path: str, text: str) -> list[Finding]:
+    """Return findings with their path, line and column, sorted."""
     if not findings:
         return []
-    from checkpoint_git.core import jsonplace  # what is valid is never looked up
+    from checkpoint_git.core import jsonplace  # late: valid files need none of it
 
-    return place_findings(
-        findings, path, jsonplace.locate_all(text, [finding.where for finding in findings])
-    )
+    places = jsonplace.locate_all(text, [finding.where for finding in findings])
+    return place_findings(findings, path, places)
 
 
 def place_findings(
     findings: list[Finding], path: str, places: list[tuple[int, int]]
 ) -> list[Finding]:
+    """Return findings with their path, line and column, sorted. places: of each finding."""
     located = [
         finding._replace(path=path, line=line, column=column)
         for finding, (line, column) in zip(findings, places, strict=True)
