@@ -15,21 +15,22 @@ from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.tools.doctor.settings import VALIDATED
 
 DOCTOR = "doctor"  # the reporter of what checks find
-SAFE = "safe"  # what a bare --fix asks for: every fix that needs no name
+SAFE = "safe"  # a --fix without a code: every fix that needs no name
 _TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @cache
 def list_checks() -> tuple[Check, ...]:
-    """Of the protocols in the registry's order, then of the tools by name; those of a group
-    together.
+    """Return the checks of the protocols in the registry's order, then those of the tools by name;
+    the checks of a group are together.
     """
-    tools = [
-        name
-        for name in os.listdir(_TOOLS)
-        if os.path.isfile(os.path.join(_TOOLS, name, "checks.py"))
-    ]
-    tools.sort(key=lambda name: (name == "doctor", name))  # what it tries rests on the others
+    tools = []
+    for name in os.listdir(_TOOLS):
+        if os.path.isfile(os.path.join(_TOOLS, name, "checks.py")):
+            tools.append(name)
+    # the doctor's own checks come last: they need the facts of the others
+    tools.sort(key=lambda name: (name == "doctor", name))
+
     modules = [load_part(row, "checks") for row in PROTOCOLS]
     modules += [import_module(f"checkpoint_git.tools.{name}.checks") for name in tools]
     checks = [check for module in modules if module for check in collect_checks(module)]
@@ -38,23 +39,25 @@ def list_checks() -> tuple[Check, ...]:
 
 
 def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
-    """The checks of these codes or groups; without codes those that always run, with online those
-    of a server.
+    """Return the checks of these codes or groups; without codes those that always run. online:
+    those that ask a server too.
     """
-    return [
-        check
-        for check in list_checks()
-        if (any(check.matches(code) for code in codes) if codes else check.when == "always")
-        or (online and check.when == "online")
-    ]
+    chosen = []
+    for check in list_checks():
+        is_wanted = any(check.matches(code) for code in codes)
+        if not codes:
+            is_wanted = check.when == "always"
+        if is_wanted or (online and check.when == "online"):
+            chosen.append(check)
+    return chosen
 
 
 @cache
 def list_codes() -> tuple[Code, ...]:
     """Return every finding code: of the checks first, then of the table.
 
-    A check that stands for a group, such as "workflow", has no code of its own. Where another
-    command reports what a check finds as worse, its row counts.
+    A check that stands for a group, such as "workflow", has no code of its own. A row of the table
+    counts before the check of the same code: another command reports it as worse.
     """
     written = {row.code for row in TABLE}
     found = []
@@ -75,7 +78,7 @@ def _codes_by_name() -> dict[str, Code]:
 
 
 def find_code(code: str) -> Code | None:
-    """Return what is known of a code, None if no finding has it."""
+    """Return the row of a code; None if no finding has it."""
     return _codes_by_name().get(code)
 
 
@@ -91,7 +94,7 @@ def find_codes(word: str) -> list[tuple[Code, Fix]]:
 
 
 def is_code(word: str) -> bool:
-    """Return whether the doctor can report such findings: a code, or the group of some."""
+    """Whether the doctor can report findings of a code, or of a group of codes."""
     if any(check.matches(word) for check in list_checks()):
         return True
     group = word.partition("/")[0]
@@ -103,9 +106,15 @@ def is_code(word: str) -> bool:
 
 
 def find_option(code: str) -> list[str]:
-    """Return the option that has only the check run which has such findings, [] for the doctor's
-    own.
+    """Return the option that runs only the check with findings of this code; [] if there is no
+    such check.
     """
-    room = "schema" if code.partition("/")[0] in VALIDATED else code.partition("/")[0]
-    known = [check.code for check in list_checks() if check.code in (code, room)]
-    return [f"--check={code if code in known else room}"] if known else []
+    group = code.partition("/")[0]
+    if group in VALIDATED:
+        group = "schema"
+    known = [check.code for check in list_checks()]
+    if code in known:
+        return [f"--check={code}"]
+    if group in known:
+        return [f"--check={group}"]
+    return []

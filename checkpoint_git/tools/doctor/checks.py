@@ -1,6 +1,4 @@
-"""What the doctor finds by trying: the merge driver in a trial repository, and the deployed
-server.
-"""
+"""Check what only a trial shows: the merge driver at work, and the deployed server."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -9,6 +7,7 @@ from typing import TYPE_CHECKING
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.hint import (
     AnyHint,
+    Argv,
     Blank,
     Output,
     Word,
@@ -69,16 +68,21 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     proof = facts.proof
     if proof is None:
         return
+
+    commands: tuple[Argv, ...] = (("checkpoint", "init"),)
     setup = facts.context.facts(SetupFacts).installation
-    commands = replace_driver(setup) if setup else (("checkpoint", "init"),)
-    hint = chain("set it up again (git config merge.checkpoint.driver shows the command)", commands)
+    if setup:
+        commands = replace_driver(setup)
+    again = "set it up again (git config merge.checkpoint.driver shows the command)"
+    hint = chain(again, commands)
 
     troubles = [proof.clean, proof.conflict]
     if proof.crossed:
         troubles.append(f"in a merge whose common past is a merge itself, {proof.crossed}")
-    printed = f" (it printed: {proof.said})" if proof.said else ""
     for trouble in dict.fromkeys(filter(None, troubles)):
-        message = f"the merge driver failed a trial merge: {trouble}{printed}"
+        message = f"the merge driver failed a trial merge: {trouble}"
+        if proof.printed:
+            message = f"{message} (it printed: {proof.printed})"
         yield Finding("driver/proof", "error", message, REPOSITORY, hint=hint)
 
 
@@ -92,21 +96,17 @@ class DeployedFacts:
 
     @cached_property
     def compared(self) -> tuple[str, VersionClaim, Standing] | None:
-        """What runs there in words, the claim behind it, and how that compares with HEAD."""
+        """Return what the server runs in words, the claim behind that, and how it compares with
+        HEAD.
+        """
         deployed = self.deployed
         if deployed is None or deployed.claim is None or not deployed.standing.head:
             return None
         claim, standing = deployed.claim, deployed.standing
-        known = (
-            f" ({standing.id[:_SHORT]})"
-            if standing.id and not standing.id.startswith(claim.text)
-            else ""
-        )
-        return (
-            f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},",
-            claim,
-            standing,
-        )
+        version = f"{claim.field} {shorten(claim.text, LONGEST_SHOWN)}"
+        if standing.id and not standing.id.startswith(claim.text):
+            version = f"{version} ({standing.id[:_SHORT]})"
+        return f"what {deployed.url} runs, {version},", claim, standing
 
 
 @check("online/behind", "warning", remedy="deploy", when="online")
@@ -115,9 +115,12 @@ def find_behind(facts: DeployedFacts) -> Iterator[Finding]:
 
     See [what is deployed](#what-is-deployed).
     """
-    running, _, standing = facts.compared or (None, None, None)
-    if standing and standing.behind and not standing.ahead:
-        message = f"{running} is {plural(standing.behind, 'commit')} behind HEAD ({standing.head[:_SHORT]})"
+    if facts.compared is None:
+        return
+    running, _, standing = facts.compared
+    if standing.behind and not standing.ahead:
+        behind = plural(standing.behind, "commit")
+        message = f"{running} is {behind} behind HEAD ({standing.head[:_SHORT]})"
         hint = "deploy it, or remember that it is not live yet"
         yield Finding("online/behind", "warning", message, REPOSITORY, hint=hint)
 
@@ -136,7 +139,8 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
     def describe(level: Level, text: str, hint: AnyHint) -> Finding:
         return Finding("online/elsewhere", level, f"{running} {text}", REPOSITORY, hint=hint)
 
-    head, ahead = f"HEAD ({standing.head[:_SHORT]})", plural(standing.ahead, "commit")
+    head = f"HEAD ({standing.head[:_SHORT]})"
+    ahead = plural(standing.ahead, "commit")
     if standing.ambiguous:
         whole = "have the server report the whole commit id"
         yield describe("warning", "names several commits of this clone", whole)
@@ -150,16 +154,12 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
         text = f"has diverged from {head}: {ahead} ahead, {standing.behind} behind"
         yield describe("warning", text, "was the branch rewritten, or is another one deployed?")
     elif standing.ahead:
-        yield describe(
-            "note",
-            f"is {ahead} ahead of {head}",
-            command("git", "pull", more=", if HEAD should have them"),
-        )
+        hint = command("git", "pull", more=", if HEAD should have them")
+        yield describe("note", f"is {ahead} ahead of {head}", hint)
 
     if claim.dirty:
-        yield describe(
-            "warning", "was built with uncommitted changes", "deploy from a clean checkout"
-        )
+        text = "was built with uncommitted changes"
+        yield describe("warning", text, "deploy from a clean checkout")
 
 
 @check("online/bad-answer", "warning", remedy="have the server report its version", when="online")

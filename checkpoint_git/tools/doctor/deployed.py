@@ -6,7 +6,6 @@ that git could take for more.
 
 import re
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.terminal_text import shorten
@@ -28,8 +27,8 @@ _ID_IN_NAME = re.compile(rf".*?(?:-\d+-g|\+(?:[\w.]*?\.)??g?)({_ID})(?:[.+-].*)?
 
 class VersionClaim(NamedTuple):
     """One field of the answer that may name what runs there. id: digits that a commit's id begins
-    with, or "". tags: names of tags that could be meant, likeliest first. dirty: built with changes
-    that no commit holds.
+    with, or "". tags: names of tags that could be meant, likeliest first. dirty: built with
+    changes that no commit holds.
     """
 
     field: str
@@ -40,9 +39,9 @@ class VersionClaim(NamedTuple):
 
 
 class Deployed(NamedTuple):
-    """What a health URL answered, compared with HEAD. url: without secrets. trouble:
-    "not-configured", or see net.health; detail: why. claim: the first one that this clone knows,
-    else the first one.
+    """The answer of a health URL, compared with HEAD. url: without secrets. trouble:
+    "not-configured", or as net.health names it; detail: the reason. claim: the first one that this
+    clone knows, or the first one if it knows none.
     """
 
     url: str = ""
@@ -53,11 +52,9 @@ class Deployed(NamedTuple):
 
 
 def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
-    """What the configured server answers. Only git's configuration names it: no branch can."""
-    # no network code is loaded before somebody asks for it
-    from checkpoint_git.net.health import (
-        read_health,
-    )
+    """Ask the configured server. Only git's configuration names it: no branch can."""
+    # imported here: no other command needs network code
+    from checkpoint_git.net.health import read_health
 
     url = find_setting(read_all_settings(place.top, clean_env(env)), HEALTH_URL)
     if not url:
@@ -65,46 +62,53 @@ def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
     answer = read_health(url, env)
     claims = find_claims(answer.value)
     if answer.trouble or not claims:
-        trouble, detail = (
-            answer.trouble or "bad-answer",
-            answer.detail or describe_answer(answer.value),
-        )
+        trouble = answer.trouble or "bad-answer"
+        detail = answer.detail or describe_answer(answer.value)
         return Deployed(answer.url, trouble, detail)
 
-    standings = ((claim, read_standing(place.top, claim.id, claim.tags)) for claim in claims)
-    first = next(standings)
-    claim, standing = next((one for one in chain([first], standings) if one[1].id), first)
-    return Deployed(answer.url, claim=claim, standing=standing)
+    found: list[Deployed] = []
+    for claim in claims:
+        standing = read_standing(place.top, claim.id, claim.tags)
+        found.append(Deployed(answer.url, claim=claim, standing=standing))
+        if standing.id:
+            return found[-1]
+    return found[0]
 
 
 def find_claims(answer: Mapping[str, Any]) -> list[VersionClaim]:
-    """What may name a version, the plainest first; what git should not see is left out."""
+    """Return the members that may name a version, the plainest first, without those that are not
+    safe to give to git.
+    """
     claims = []
     for field in FIELDS:
         value = answer.get(field)
-        text = value.strip() if isinstance(value, str) else ""
+        if not isinstance(value, str):
+            continue
+        text = value.strip()
         name = _DIRTY.sub("", text)
         tags = (name,) if name.startswith("v") else (name, f"v{name}")
         if re.fullmatch(_ID, name.lower()):
             claims.append(VersionClaim(field, text, name.lower(), tags, name != text))
         elif _is_tag_name(name):
             built = _ID_IN_NAME.fullmatch(name)
-            claims.append(VersionClaim(field, text, built[1] if built else "", tags, name != text))
+            commit = built[1] if built else ""
+            claims.append(VersionClaim(field, text, commit, tags, name != text))
 
     return claims
 
 
 def _is_tag_name(name: str) -> bool:
-    # no name that git would refuse or take for more
-    parts = name.split("/")
-    refused = ".." in name or any(
-        not part or part[0] in ".-" or part.endswith((".", ".lock")) for part in parts
-    )
-    return _NAME.fullmatch(name) is not None and not refused
+    """Whether git takes a name for a tag, and for nothing else."""
+    if _NAME.fullmatch(name) is None or ".." in name:
+        return False
+    for part in name.split("/"):
+        if not part or part[0] in ".-" or part.endswith((".", ".lock")):
+            return False
+    return True
 
 
 def describe_answer(answer: Mapping[str, Any]) -> str:
-    """Why an answer without a usable claim says nothing, as half a sentence."""
+    """Return why an answer names no version, as half a sentence."""
     present = [field for field in FIELDS if field in answer]
     if not present:
         return f"its answer has none of the fields {', '.join(FIELDS)}"

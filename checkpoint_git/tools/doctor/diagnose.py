@@ -1,6 +1,4 @@
-"""What `checkpoint doctor` does before it reports: run the checks over a place, and apply the
-project's settings.
-"""
+"""Run the doctor's checks over a place, and apply the project's settings to what they find."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -23,8 +21,8 @@ from checkpoint_git.tools.doctor.settings import (
 
 
 class Diagnosis(NamedTuple):
-    """documents: how many. suppressed: by the project's settings. over: paths of those that were
-    complete long ago.
+    """documents: how many were checked. suppressed: by the project's settings. over: the paths of
+    checkpoints that were complete long ago.
     """
 
     checks: list[Check]
@@ -62,7 +60,11 @@ def diagnose(
     opened = [open_documents(context) for open_documents in find_hooks("open_documents")]
 
     def read_text(path: str) -> str | None:
-        return next((text for _, read, _ in opened if (text := read(path)) is not None), None)
+        for _, read, _ in opened:
+            text: str | None = read(path)
+            if text is not None:
+                return text
+        return None
 
     located = locate_all(run_checks(chosen, context), read_text)
     shown, suppressed, used = split_findings(
@@ -70,10 +72,10 @@ def diagnose(
     )
     unused: list[Finding] = []
     if skill is None and context.is_complete:
-        # of a check that did not run nothing is known
-        for at, suppression in enumerate(settings.suppressions):
+        # a suppression of a check that did not run may be in use
+        for index, suppression in enumerate(settings.suppressions):
             if not any(check.matches(suppression.code) for check in chosen):
-                used.add(at)
+                used.add(index)
         unused = find_unused(settings.suppressions, used, now, _find_shown_path(place))
 
     over = frozenset[str]().union(*(paths for _, _, paths in opened))

@@ -1,5 +1,5 @@
-"""The proof that the configured merge driver works: git itself merges small checkpoints in a
-temporary repository.
+"""Prove that the configured merge driver works: git itself merges small checkpoints in a temporary
+repository.
 """
 
 import json
@@ -54,13 +54,13 @@ _MERGED = {
     "next_actions": ["do the second", "do the third"],
     "skill_state": {"left": 2, "right": 2},
 }
-# Two lines that merged each other, and then each took back what the other had brought. What they
-# come from is a merge itself, made by the driver for bases: with only one side of it as the base,
-# something taken back would come again.
+# Two branches that merged each other, and then each undid what the other had brought. Their merge
+# base is a merge itself, made by the driver for bases: with only one side of it as the base,
+# something that was undone would come back.
 _CROSSED_OURS = {**_MERGED, "skill_state": {"left": 2, "right": 1}}
 _CROSSED_THEIRS = {**_MERGED, "skill_state": {"left": 1, "right": 2}}
 _CROSSED = {**_MERGED, "skill_state": {"left": 1, "right": 1}}
-# branch -> what it holds, and the branches it comes from
+# branch -> its checkpoint, and the branches it comes from
 _BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "base": (SAMPLE, ()),
     "ours": (_OURS, ("base",)),
@@ -73,15 +73,16 @@ _BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 
 class Proof(NamedTuple):
-    """What the driver got wrong, "" if it did right: in a merge that must be clean, and in one that
-    must conflict. said: the first line that git or the driver wrote to stderr. crossed: what a
-    merge got wrong whose common past is a merge itself, tried only where that is configured and the
-    rest holds.
+    """What the driver got wrong, "" if it was right.
+
+    clean: in a merge that must be clean. conflict: in one that must conflict. crossed: in one
+    whose merge base is a merge itself, tried only if that is configured and the others were right.
+    printed: the first line that git or the driver wrote to stderr.
     """
 
     clean: str
     conflict: str
-    said: str = ""
+    printed: str = ""
     crossed: str = ""
 
     @property
@@ -92,24 +93,26 @@ class Proof(NamedTuple):
 def prove_driver(
     settings: Mapping[str, str], env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> Proof:
-    """Has git merge with this repository's driver. settings: git configuration; only the driver's
-    keys are used. env: the caller's environment, this process's own by default. seconds: how long
-    one merge may take. Raises CheckpointError when no trial repository could be made: then nothing
-    is known about the driver.
+    """Have git merge with this repository's driver, and return what went wrong.
+
+    settings: git configuration; only the driver's keys are used. env: default: this process's.
+    seconds: how long one merge may take.
+    Raises CheckpointError if no trial repository can be made: nothing is known about the driver
+    then.
     """
     wanted = {key: settings[key] for key in _KEYS if settings.get(key)}
-    with open_trial(os.environ if env is None else env, wanted, seconds) as trial:
+    if env is None:
+        env = os.environ
+    branches: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {}
+    for branch, (value, parents) in _BRANCHES.items():
+        branches[branch] = ({FILE: json.dumps(value, indent=2) + "\n"}, parents)
+
+    with open_trial(env, wanted, seconds) as trial:
         folder = os.path.join(trial.work_tree, ".git", "info")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "attributes"), "wb") as stream:
             stream.write(attribute_body())
-        texts = {
-            branch: json.dumps(value, indent=2) + "\n" for branch, (value, _) in _BRANCHES.items()
-        }
-        import_history(
-            trial,
-            {branch: ({FILE: texts[branch]}, above) for branch, (_, above) in _BRANCHES.items()},
-        )
+        import_history(trial, branches)
         proof = _prove(trial, wanted)
         if not proof.holds:
             check_room(trial)
@@ -117,47 +120,53 @@ def prove_driver(
 
 
 def _prove(trial: Trial, wanted: Mapping[str, str]) -> Proof:
-    clean, said = _prove_clean(trial, "ours", "theirs", _MERGED)
+    clean, printed = _prove_clean(trial, "ours", "theirs", _MERGED)
     if clean == _NO_END:
-        return Proof(clean, clean, said)
-    conflict, said_too = _prove_conflict(trial)
-    proof = Proof(clean, conflict, said or said_too)
+        return Proof(clean, clean, printed)
+
+    conflict, printed_in_conflict = _prove_conflict(trial)
+    proof = Proof(clean, conflict, printed or printed_in_conflict)
     if proof.holds and configured.RECURSIVE in wanted and configured.BASE_DRIVER in wanted:
-        crossed, said = _prove_clean(trial, "crossed-ours", "crossed-theirs", _CROSSED)
-        proof = proof._replace(crossed=crossed, said=said if crossed else proof.said)
+        crossed, printed = _prove_clean(trial, "crossed-ours", "crossed-theirs", _CROSSED)
+        if crossed:
+            proof = proof._replace(crossed=crossed, printed=printed)
     return proof
 
 
 def _prove_clean(trial: Trial, ours: str, theirs: str, right: object) -> tuple[str, str]:
+    """Return what was wrong with a merge that must be clean, or "", and what was printed."""
     result = _merge(trial, ours, theirs)
-    said = result.said
     if result.hung:
-        return _NO_END, said
+        return _NO_END, result.printed
     if result.code != 0:
-        return (
-            "a clean merge ended in a conflict: the driver did not run, and git merged the text",
-            said,
-        )
+        did = "the driver did not run, and git merged the text"
+        return f"a clean merge ended in a conflict: {did}", result.printed
 
     try:
-        is_right = json.loads(_read(trial)) == right
+        merged = json.loads(_read(trial))
     except ValueError:
-        return "a clean merge wrote a file that is not JSON", said
-
-    return "" if is_right else "a clean merge lost or invented something", said
+        return "a clean merge wrote a file that is not JSON", result.printed
+    if merged != right:
+        return "a clean merge lost or invented something", result.printed
+    return "", result.printed
 
 
 def _prove_conflict(trial: Trial) -> tuple[str, str]:
+    """Return what was wrong with a merge that must conflict, or "", and what was printed."""
     result = _merge(trial, "left", "right")
-    data, said = _read(trial), result.said
     if result.hung:
-        return _NO_END, said
+        return _NO_END, result.printed
     if result.code == 0:
-        return "a contradiction was merged without a conflict", said
+        return "a contradiction was merged without a conflict", result.printed
+
+    data = _read(trial)
     if not all(part in data for part in (b"<<<<<<<", b">>>>>>>", b"proof-left", b"proof-right")):
-        return "a conflict left no markers with both sides, so one side would be lost", said
+        lost = "a conflict left no markers with both sides, so one side would be lost"
+        return lost, result.printed
     unmerged = try_git(trial, ["ls-files", "-u"])
-    return "" if unmerged.out else "a conflict was not left unmerged in the index", said
+    if not unmerged.out:
+        return "a conflict was not left unmerged in the index", result.printed
+    return "", result.printed
 
 
 def _merge(trial: Trial, ours: str, theirs: str) -> Tried:

@@ -1,5 +1,5 @@
-"""`doctor --fix`: plan what changes, show it or do it after a backup and under the lock, and look
-again.
+"""`doctor --fix`: plan the changes, show them or make them after a backup and under the lock, and
+check again.
 """
 
 import os
@@ -47,28 +47,35 @@ class Fixes(NamedTuple):
 
 
 def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]) -> set[str]:
-    """The codes that words ask for; SAFE stands for all safe ones. Raises CheckpointError for what
-    has no fix, and where a session that works for one skill is asked to fix another's checkpoint.
+    """Return the codes that the words ask for; SAFE stands for all safe ones. Raises
+    CheckpointError for a code without a fix, and if a session that works for one skill is asked to
+    fix another's checkpoint.
     """
-    for fixer in list_fixers() if skill else ():
-        fixer.check_owner(str(skill), env)
-    codes = {check.code for check in list_checks() if SAFE in words and check.fix == "safe"}
+    if skill:
+        for fixer in list_fixers():
+            fixer.check_owner(skill, env)
+
+    codes: set[str] = set()
     for word in words:
         if word == SAFE:
-            continue
-        if not any(check.code == word and check.fix != "no" for check in list_checks()):
-            shown = escape_controls(shorten(word, 60))
-            message = f'unknown check "{shown}"'
-            if any(check.code == word for check in list_checks()):
-                message = f'"{shown}" has no fix'
-            elif any(check.matches(word) for check in list_checks()):
-                message = f'"{shown}" is a group, and --fix= wants one code'
-            raise CheckpointError(
-                message, command("checkpoint", "doctor", "--list", more=" shows what can be fixed")
-            )
-        codes.add(word)
+            codes.update(check.code for check in list_checks() if check.fix == "safe")
+        elif any(check.code == word and check.fix != "no" for check in list_checks()):
+            codes.add(word)
+        else:
+            raise _no_fix(word)
 
     return codes
+
+
+def _no_fix(word: str) -> CheckpointError:
+    shown = escape_controls(shorten(word, 60))
+    message = f'unknown check "{shown}"'
+    if any(check.code == word for check in list_checks()):
+        message = f'"{shown}" has no fix'
+    elif any(check.matches(word) for check in list_checks()):
+        message = f'"{shown}" is a group, and --fix= wants one code'
+    hint = command("checkpoint", "doctor", "--list", more=" shows what can be fixed")
+    return CheckpointError(message, hint)
 
 
 class DoctorPlan(NamedTuple):
@@ -86,48 +93,60 @@ class DoctorPlan(NamedTuple):
     def refused(self) -> list[Finding]:
         return [finding for _, plan in self.documents for finding in plan.refused]
 
-    def describe_left(self) -> list[Line]:
-        left = ", ".join(skill for _, plan in self.documents for skill in plan.left)
-        text = f"left to the owners of {left}: CHECKPOINT_SKILL names the only checkpoint to write"
-        return [Line(text, "warn")] if left else []
+    def describe_owned(self) -> list[Line]:
+        """Return a line about the checkpoints that only their owners may fix."""
+        owners = [skill for _, plan in self.documents for skill in plan.left]
+        if not owners:
+            return []
+        names = f"left to the owners of {', '.join(owners)}"
+        return [Line(f"{names}: CHECKPOINT_SKILL names the only checkpoint to write", "warn")]
 
 
 def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> DoctorPlan:
+    """Return the changes that fix the findings of these codes."""
     wanted = [finding for finding in found.findings if finding.code in codes]
     documents = [(fixer, fixer.plan_fixes(found.context, wanted)) for fixer in list_fixers()]
-    return DoctorPlan(
-        documents,
-        *plan_repairs(found.context.place.root, {finding.code for finding in wanted}, env),
-    )
+    reported = {finding.code for finding in wanted}
+    steps, repository = plan_repairs(found.context.place.root, reported, env)
+    return DoctorPlan(documents, steps, repository)
 
 
 def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
-    plan, place = plan_fix(found, codes, invocation.env), found.context.place
+    """Return what a fix would change, as diffs and commands."""
+    plan = plan_fix(found, codes, invocation.env)
+    place = found.context.place
+    steps = list(plan.steps)
     repository = read_repository(place.root, invocation.env)
-    steps = [*plan.steps, *(plan_leftovers(repository) if repository else [])]
-    changes = [
-        {"path": fix.path, "diff": diff_lines(fix.before, fix.after, fix.path)}
-        for fix in plan.files
-    ]
-    changes += [change for step in steps if (change := _show_step(step, place))]
+    if repository:
+        steps += plan_leftovers(repository)
+
+    changes: list[dict[str, Any]] = []
+    for fix in plan.files:
+        changes.append({"path": fix.path, "diff": diff_lines(fix.before, fix.after, fix.path)})
+    for step in steps:
+        change = _show_step(step, place)
+        if change:
+            changes.append(change)
+
     data = {
         "dry_run": True,
         "fixed": _files_data(plan.files),
         "steps": steps_data(steps),
         "changes": changes,
     }
-    blocks: list[Block] = [
-        Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done
-    ]
-    blocks += [*describe_steps(steps, dry_run=True), *plan.describe_left()]
+    blocks: list[Block] = []
+    for fix in plan.files:
+        blocks += [Line(f"{fix.path}: would fix: {done.text}", "good") for done in fix.done]
+    blocks += [*describe_steps(steps, dry_run=True), *plan.describe_owned()]
     blocks += show_diff(line for change in changes for line in change.get("diff", ()))
-    blocks += [
-        Line(str(change["command"]), "strong", hang=-1) for change in changes if "command" in change
-    ]
+    for change in changes:
+        if "command" in change:
+            blocks.append(Line(str(change["command"]), "strong", hang=-1))
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
 
 def _show_step(step: SetupStep, place: Place) -> dict[str, Any] | None:
+    """Return the change of a step as a diff or a command; None for one that cannot be shown."""
     match step.change:
         case WriteFile(path, data, _):
             shown = relative_path(path, place.top).lstrip("/")
@@ -135,26 +154,22 @@ def _show_step(step: SetupStep, place: Place) -> dict[str, Any] | None:
         case RemoveFile(path, _):
             return {"command": shlex.join(["rm", path])}
         case WriteSetting(key, value):
-            return {
-                "command": shlex.join(["git", "config", "--local", "--replace-all", key, value])
-            }
+            argv = ["git", "config", "--local", "--replace-all", key, value]
+            return {"command": shlex.join(argv)}
         case RemoveSettings(keys):
-            return {
-                "command": "; ".join(
-                    shlex.join(["git", "config", "--local", "--unset-all", key]) for key in keys
-                )
-            }
+            unset = ["git", "config", "--local", "--unset-all"]
+            return {"command": "; ".join(shlex.join([*unset, key]) for key in keys)}
         case _:
             return None
 
 
 def _files_data(files: Sequence[FileFix]) -> list[dict[str, Any]]:
-    return [{"path": fix.path, "done": [one._asdict() for one in fix.done]} for fix in files]
+    return [{"path": fix.path, "done": [done._asdict() for done in fix.done]} for fix in files]
 
 
 class Applied(NamedTuple):
-    """backup: "" if nothing had to be kept. changed: files that somebody wrote to meanwhile, left
-    as they are.
+    """backup: "" if nothing had to be kept. changed: files that somebody wrote to meanwhile, and
+    that were not touched.
     """
 
     files: list[FileFix]
@@ -167,7 +182,10 @@ class Applied(NamedTuple):
 def fix(
     found: Diagnosis, codes: set[str], invocation: Invocation, look: Callable[[], Diagnosis]
 ) -> tuple[Fixes, Diagnosis]:
-    # one fix can bring out what another hid, so it looks again after each round
+    """Fix findings, and return what was done and what remains.
+
+    look: checks again; it does so after each round, since one fix can bring out what another hid.
+    """
     place = found.context.place
     rounds: list[Applied] = []
     leftovers: list[SetupStep] = []
@@ -179,7 +197,8 @@ def fix(
             found = look()
             plan = plan_fix(found, codes, invocation.env)
         if repository:
-            leftovers = plan_leftovers(repository)  # nobody wants a backup of a cache
+            # without a backup: they are caches
+            leftovers = plan_leftovers(repository)
             apply_steps(leftovers, repository)
 
     steps = [step for applied in rounds for step in applied.steps] + leftovers
@@ -202,10 +221,10 @@ def _describe_rounds(
         "changed_meanwhile": changed,
     }
     meanwhile = "it changed meanwhile, so it was not touched; run it again"
-    blocks: list[Block] = [
-        Line(f"{fix.path}: {one.text}", "good") for fix in files for one in fix.done
-    ]
-    blocks += [*describe_steps(steps, dry_run=False), *plan.describe_left()]
+    blocks: list[Block] = []
+    for fix in files:
+        blocks += [Line(f"{fix.path}: {done.text}", "good") for done in fix.done]
+    blocks += [*describe_steps(steps, dry_run=False), *plan.describe_owned()]
     blocks += [Line(f"{path}: {meanwhile}", "warn") for path in changed]
     blocks += [Line(f"backup: {path}", "dim") for path in backups]
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
@@ -218,51 +237,76 @@ def apply_plan(place: Place, plan: DoctorPlan, now: int, on_wait: Tell) -> Appli
     stamp = write_stamp(now)
     folders = (place.directory, os.path.join(place.directory, skill_layout().HISTORY))
     with hold_place(place, folders, on_wait):
-        files = [
-            one
-            for one in plan.files
-            if read_content(os.path.join(place.top, one.path), place.top) == one.before
-        ]
-        ready = [
-            (fixer, [one for one in own.files if one in files]) for fixer, own in plan.documents
-        ]
-        if place.git_dir is None:
-            backup = next(
-                (
-                    kept
-                    for fixer, own in ready
-                    if (kept := fixer.copy_to_history(place, own, stamp))
-                ),
-                "",
-            )
-        else:
-            copies = [Copy(fix.path, fix.before) for fix in files] + _copy_others(place, plan)
-            backup = write_backup(place.git_dir, stamp, copies) if copies else ""
-        history = [path for fixer, own in ready for path in fixer.write_fixes(place, own, now)]
+        files: list[FileFix] = []
+        changed: list[str] = []
+        for fix in plan.files:
+            if read_content(os.path.join(place.top, fix.path), place.top) == fix.before:
+                files.append(fix)
+            else:
+                changed.append(fix.path)
+
+        ready: list[tuple[Fixer, list[FileFix]]] = []
+        for fixer, fixes in plan.documents:
+            ready.append((fixer, [fix for fix in fixes.files if fix in files]))
+        backup = _write_backup(place, plan, ready, stamp)
+        history: list[str] = []
+        for fixer, ready_fixes in ready:
+            history += fixer.write_fixes(place, ready_fixes, now)
         apply_steps(plan.steps, plan.repository)
 
-    return Applied(
-        files, plan.steps, backup, [one.path for one in plan.files if one not in files], history
-    )
+    return Applied(files, plan.steps, backup, changed, history)
+
+
+def _write_backup(
+    place: Place,
+    plan: DoctorPlan,
+    ready: Sequence[tuple[Fixer, list[FileFix]]],
+    stamp: str,
+) -> str:
+    """Copy every file that changes, and return the backup's path; "" if nothing had to be kept.
+
+    Outside git the history of the checkpoints has the copies.
+    """
+    if place.git_dir is None:
+        for fixer, fixes in ready:
+            backup = fixer.copy_to_history(place, fixes, stamp)
+            if backup:
+                return backup
+        return ""
+
+    copies = [Copy(fix.path, fix.before) for _, fixes in ready for fix in fixes]
+    copies += _copy_others(place, plan)
+    if not copies:
+        return ""
+    return write_backup(place.git_dir, stamp, copies)
 
 
 def _copy_others(place: Place, plan: DoctorPlan) -> list[Copy]:
-    """What the steps of init change: files of the work tree by their names, others as git/NAME."""
+    """Return copies of what the steps of init change: files of the work tree by their names,
+    others as git/NAME.
+    """
     if plan.repository is None or not plan.steps:
         return []
-    changes = [step.change for step in plan.steps]
-    paths = [change.path for change in changes if isinstance(change, WriteFile | RemoveFile)]
-    if any(
-        change is not None and not isinstance(change, WriteFile | RemoveFile) for change in changes
-    ):
+
+    paths = []
+    changes_settings = False
+    for step in plan.steps:
+        if isinstance(step.change, WriteFile | RemoveFile):
+            paths.append(step.change.path)
+        elif step.change is not None:
+            changes_settings = True
+    if changes_settings:
         paths.append(config_path(plan.repository))
 
     copies = []
     common = plan.repository.common_dir
     for path in paths:
         data = read_if_there(path)
-        name = f"git/{relative_path(path, common)}" if path.startswith(common + os.sep) else ""
-        if data is not None:
-            copies.append(Copy(name or relative_path(path, place.top).lstrip("/"), data))
+        if data is None:
+            continue
+        name = relative_path(path, place.top).lstrip("/")
+        if path.startswith(common + os.sep):
+            name = f"git/{relative_path(path, common)}"
+        copies.append(Copy(name, data))
 
     return copies

@@ -1,4 +1,6 @@
-"""`checkpoint doctor`: are the checkpoints still true, and would git merge and guard them?"""
+"""`checkpoint doctor`: check whether checkpoints are still true, and whether git merges and guards
+them.
+"""
 
 import argparse
 import os
@@ -31,6 +33,7 @@ from checkpoint_git.tools.doctor.catalog import (
     list_checks,
 )
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
+from checkpoint_git.tools.doctor.settings import Suppressed
 from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.survey import read_installation
 
@@ -48,7 +51,8 @@ examples:
   checkpoint doctor --fix --dry-run            what would be fixed, as a diff
   checkpoint doctor --fix                      apply the safe fixes, after a backup
   checkpoint doctor --fix=drift/project-dir    also apply this one, which may be wrong
-  checkpoint doctor --online                   also ask the deployed server: git config checkpoint.healthUrl URL
+  checkpoint doctor --online                   also ask the deployed server: \
+git config checkpoint.healthUrl URL
   checkpoint doctor --fail-on-warnings --format github
 
 exit 1: errors (with --fail-on-warnings warnings too)
@@ -87,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Scope(NamedTuple):
-    """places: what is looked at, none if there are no checkpoints. others: folders that are not, as
+    """places: to check, none if there are no checkpoints. others: folders that are not checked, as
     they are shown.
     """
 
@@ -96,21 +100,25 @@ class _Scope(NamedTuple):
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    if args.list and args.check:
+        return _list_codes(args.check)
     if args.list:
-        return _list_codes(args.check) if args.check else _list_checks()
+        return _list_checks()
     checks = _find_wanted_checks(args.check, online=args.online)
     if not args.online and any(check.when == "online" for check in checks):
         raise CheckpointError("the checks online/... ask a server", "add --online")
 
-    skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
+    words = args.fix
+    if args.dry_run and not words:
+        words = [SAFE]
+    skill, words = _split_fix_words(args.skill, words)
     bare = _read_bare(invocation)
     if bare is not None:
         return _diagnose_bare(bare, args, checks, invocation)
     scope = _find_scope(args, skill, invocation)
     if not scope.places:
-        return _conclude(
-            "no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args
-        )
+        data = {"checks": [], "documents": 0}
+        return _conclude("no checkpoints in this repository", data, [], [], args)
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
@@ -121,11 +129,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         return _fix(found, look, words, skill, args, invocation)
     outcome = _report(_join(found), args, invocation.cwd)
     if scope.others:
-        shown = escape_controls(join_some(scope.others))
-        more = Line(f"{len(scope.others)} more in {shown}, not checked", "warn", hang=2)
-        more = more._replace(hint=command("checkpoint", "doctor", "--all"))
+        text = (
+            f"{len(scope.others)} more in {escape_controls(join_some(scope.others))}, not checked"
+        )
+        line = Line(text, "warn", hint=command("checkpoint", "doctor", "--all"), hang=2)
         data = {**outcome.data, "not_looked_at": scope.others}
-        outcome = outcome._replace(data=data, summary=[*outcome.summary, more])
+        outcome = outcome._replace(data=data, summary=[*outcome.summary, line])
 
     return outcome
 
@@ -134,25 +143,20 @@ def _read_bare(invocation: Invocation) -> Repository | None:
     if not may_be_bare(invocation.cwd):
         return None
     repository = read_repository(invocation.cwd, invocation.env)
-    return repository if repository is not None and repository.bare else None
+    if repository is None or not repository.bare:
+        return None
+    return repository
 
 
 def _find_scope(args: argparse.Namespace, skill: str | None, invocation: Invocation) -> _Scope:
-    """Return what the doctor looks at. Raises CheckpointError outside of any project."""
+    """Return what the doctor checks. Raises CheckpointError outside of any project."""
     cwd = invocation.cwd
+    if args.all and skill:
+        folder = Blank("folder", "FOLDER")
+        name = Blank("name", "NAME")
+        hint = advise("name one with", "checkpoint", "-C", folder, "doctor", name)
+        raise CheckpointError("--all looks at every folder", hint)
     if args.all:
-        if skill:
-            raise CheckpointError(
-                "--all looks at every folder",
-                advise(
-                    "name one with",
-                    "checkpoint",
-                    "-C",
-                    Blank("folder", "FOLDER"),
-                    "doctor",
-                    Blank("name", "NAME"),
-                ),
-            )
         return _Scope(_find_all_places(cwd, invocation.env), [])
 
     if skill:
@@ -187,29 +191,29 @@ def _fix(
     invocation: Invocation,
 ) -> Outcome:
     """Fix what was found, or show how, and report what remains. words: codes, or SAFE."""
-    # who only looks needs neither init's plans nor the lock
-    from checkpoint_git.tools.doctor import (
-        fix,
-    )
+    # imported here: a run that fixes nothing needs neither init's plans nor the lock
+    from checkpoint_git.tools.doctor import fix
 
     codes = fix.choose_codes(words, skill, invocation.env)
-    fixes, remaining = list[fix.Fixes](), list[Diagnosis]()
+    fixes: list[fix.Fixes] = []
+    remaining: list[Diagnosis] = []
     for diagnosis in found:
         if args.dry_run:
             fixes.append(fix.show(diagnosis, codes, invocation))
             remaining.append(diagnosis)
             continue
         place = diagnosis.context.place
-        # what an earlier one fixed of the repository is not there any more
-        before = look(place) if fixes else diagnosis
-        applied, after = fix.fix(before, codes, invocation, partial(look, place))
+        if fixes:
+            # the place before has fixed findings about the repository
+            diagnosis = look(place)
+        applied, after = fix.fix(diagnosis, codes, invocation, partial(look, place))
         fixes.append(applied)
         remaining.append(after)
 
     joined = _join(remaining)
     findings = list(joined.findings)
     data: dict[str, Any] = {"dry_run": args.dry_run}
-    blocks: dict[Block, None] = {}  # what concerns the repository is there once
+    blocks: dict[Block, None] = {}  # without repetition of those about the repository
     for applied in fixes:
         findings += applied.findings
         blocks.update(dict.fromkeys(applied.blocks))
@@ -222,25 +226,35 @@ def _fix(
 
 
 def _join(found: Sequence[Diagnosis]) -> Diagnosis:
-    """As one; what concerns the repository is there once."""
-    findings = list(dict.fromkeys(finding for one in found for finding in one.findings))
-    suppressed = list(dict.fromkeys(each for one in found for each in one.suppressed))
-    count = sum(one.documents for one in found)
-    over = found[0].over.union(*(one.over for one in found))
-    return found[0]._replace(documents=count, findings=findings, suppressed=suppressed, over=over)
+    """Return the diagnoses of several places as one; findings about the repository appear once."""
+    findings: dict[Finding, None] = {}
+    suppressed: dict[Suppressed, None] = {}
+    count = 0
+    over = frozenset[str]()
+    for diagnosis in found:
+        findings.update(dict.fromkeys(diagnosis.findings))
+        suppressed.update(dict.fromkeys(diagnosis.suppressed))
+        count += diagnosis.documents
+        over |= diagnosis.over
+    return found[0]._replace(
+        documents=count, findings=list(findings), suppressed=list(suppressed), over=over
+    )
 
 
 def _split_fix_words(skill: str | None, words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Of `--fix build`, which argparse takes for a code, the skill: no code is without a slash."""
-    codes = list_checks()
-    strays = [
-        word
-        for word in words
-        if word != SAFE and "/" not in word and not any(check.matches(word) for check in codes)
-    ]
+    """Return the skill, and the codes to fix: in `--fix build` argparse takes the skill for a
+    code, but every code has a slash.
+    """
+    strays = [word for word in words if _is_stray(word)]
     if skill is not None or len(strays) != 1:
         return skill, list(words)
     return strays[0], [SAFE if word == strays[0] else word for word in words]
+
+
+def _is_stray(word: str) -> bool:
+    if word == SAFE or "/" in word:
+        return False
+    return not any(check.matches(word) for check in list_checks())
 
 
 def _find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
@@ -268,8 +282,8 @@ def _list_checks() -> Outcome:
 
 
 def _list_codes(words: Sequence[str]) -> Outcome:
-    """Return what each code says that the words name, or whose group they name, whichever command
-    reports it.
+    """Return the meaning of each code that the words name, or whose group they name, whichever
+    command reports it.
     """
     rows = []
     entries = []
@@ -279,7 +293,9 @@ def _list_codes(words: Sequence[str]) -> Outcome:
         if not found:
             raise _unknown_check(word)
         for row, fix in found:
-            text = f"{row.text}. Fix: {row.remedy}" if row.remedy else row.text
+            text = row.text
+            if row.remedy:
+                text = f"{row.text}. Fix: {row.remedy}"
             rows.append((row.code, row.level, row.reporter, text))
             entries.append(_describe_code(row.code, row.level, row.text, row.remedy, fix))
         for about, codes in SIDE_BY_SIDE.items():
@@ -307,39 +323,39 @@ def _diagnose_bare(
     chosen = [check for check in checks if check.in_bare]
     codes = [check.code for check in chosen]
     folder = bare.git_dir
-    context = Context(
-        Place(folder, os.path.join(folder, ".checkpoints"), folder, folder),
-        invocation.now,
-        invocation.env,
-    )
+    place = Place(folder, os.path.join(folder, ".checkpoints"), folder, folder)
+    context = Context(place, invocation.now, invocation.env)
     facts = context.facts(SetupFacts)
     facts.installation = installation = read_installation(bare, invocation.env)
     facts.merge_attributes = {".checkpoints/example.checkpoint.json": installation.merge_attribute}
     facts.shared_attributes = {}
-    # what is committed is the business of who commits
-    facts.has_commits, facts.default_branch = (
-        False,
-        None,
-    )
+    # committed attributes are checked in the clones that commit them
+    facts.has_commits = False
+    facts.default_branch = None
     findings = run_checks([check for check in chosen if check.code != "schema"], context)
-    files = (
-        read_committed(folder, "HEAD").files if "schema" in codes and has_commits(folder) else ()
-    )
-    found = (
-        one for document in iterate_checked(files, invocation.now) for one in document.findings
-    )
-    findings += [one._replace(hint=f"in a clone: {one.hint}" if one.hint else "") for one in found]
-    data = {"bare": folder, "checks": codes, "documents": len(files)}
-    return _conclude(
-        f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD", data, findings, [], args
-    )
+    count = 0
+    if "schema" in codes and has_commits(folder):
+        files = read_committed(folder, "HEAD").files
+        count = len(files)
+        for document in iterate_checked(files, invocation.now):
+            for finding in document.findings:
+                if finding.hint:
+                    finding = finding._replace(hint=f"in a clone: {finding.hint}")
+                findings.append(finding)
+
+    data = {"bare": folder, "checks": codes, "documents": count}
+    title = f"a bare repository, {plural(count, 'checkpoint')} at HEAD"
+    return _conclude(title, data, findings, [], args)
 
 
 def _report(found: Diagnosis, args: argparse.Namespace, cwd: str) -> Outcome:
     data = {"checks": [check.code for check in found.checks], "documents": found.documents}
-    suppressed = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
+    suppressed = [{**row.finding._asdict(), "reason": row.reason} for row in found.suppressed]
     title = f"{plural(found.documents, 'checkpoint')}, {plural(len(found.checks), 'check')}"
-    over = frozenset[str]() if args.skill else found.over  # who names a skill wants to know it all
+    over = found.over
+    if args.skill:
+        # somebody who names a skill wants to know all about it
+        over = frozenset()
     return _conclude(title, data, type_hints(found.findings, cwd), suppressed, args, over)
 
 
@@ -355,20 +371,24 @@ def _conclude(
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
     counts = {f"{level}s": number for level, number in count.items()}
 
-    parts = [plural(number, level) for level, number in count.items() if number] or [
-        "no problems found"
-    ]
+    parts = [plural(number, level) for level, number in count.items() if number]
+    if not parts:
+        parts.append("no problems found")
     if suppressed:
         parts.append(f"{len(suppressed)} suppressed")
     text = f"{title}: {', '.join(parts)}"
     groups = dict.fromkeys(code.partition("/")[0] for code in data["checks"])
     if groups and not findings:
         text += f" ({', '.join(groups)})"
-    style: Style = "warn" if count["warning"] else "good"
+
+    style: Style = "good"
+    if count["warning"]:
+        style = "warn"
     if failed:
         style = "bad"
-
-    digest = None if args.full else _digest(findings, over, args)
+    digest = None
+    if not args.full:
+        digest = _digest(findings, over, args)
     answer = {**data, **counts, "suppressed": suppressed}
     return Outcome(answer, (), findings, int(failed), [Line(text, style, hang=2)], digest=digest)
 
@@ -384,7 +404,9 @@ def _digest(findings: Sequence[Finding], over: frozenset[str], args: argparse.Na
     def name_all(code: str) -> Argv:
         return (*command, *find_option(code))
 
-    offer = Line("") if args.fix else _offer_fix(findings, args)
+    offer = Line("")
+    if not args.fix:
+        offer = _offer_fix(findings, args)
     return Digest(
         fold(findings, over, name_all),
         (*command, *checks),
@@ -394,17 +416,20 @@ def _digest(findings: Sequence[Finding], over: frozenset[str], args: argparse.Na
 
 
 def _offer_fix(findings: Sequence[Finding], args: argparse.Namespace) -> Line:
-    """Return the line with the one command for all that it fixes safely, an empty one for fewer
-    than two findings.
+    """Return a line with the command that fixes all that can be fixed safely; an empty line for
+    fewer than two findings.
     """
     safe = {check.code for check in list_checks() if check.fix == "safe"}
     fixed = [finding for finding in findings if finding.code in safe and is_fixed_by_name(finding)]
     if len(fixed) < 2:
         return Line("")
 
-    words = [args.skill] if args.skill else []
+    words = []
     if args.all or is_elsewhere(fixed):
-        words = ["--all"]
+        words.append("--all")
+    elif args.skill:
+        words.append(args.skill)
     words += [f"--check={code}" for code in args.check]
     text = f"{len(fixed)} of {plural(len(findings), 'finding')} can be fixed safely"
-    return Line(text, "strong", hint=advise("all at once", "checkpoint", "doctor", *words, "--fix"))
+    hint = advise("all at once", "checkpoint", "doctor", *words, "--fix")
+    return Line(text, "strong", hint=hint)

@@ -41,7 +41,7 @@ def test_an_interpreter_that_is_gone_is_told_by_the_fallback_that_ran() -> None:
     proof = prove_driver(plan_settings("/nowhere/python", PACKAGE, Choices()))
     assert "did not run" in proof.clean
     assert not proof.conflict
-    assert proof.said
+    assert proof.printed
 
 
 @rows(
