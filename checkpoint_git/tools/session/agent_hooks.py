@@ -1,12 +1,8 @@
-"""What an agent's hook says on stdin, and how each agent wants its answer."""
+"""Read the input of an agent's hook on stdin, and write the answer in each agent's format."""
 
 import os
 import time
-
-# the C part of json: the whole of it costs more than all this
-from _json import (
-    encode_basestring_ascii,
-)
+from _json import encode_basestring_ascii  # all of json takes longer than the rest of this
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TextIO
@@ -15,28 +11,30 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer
 from checkpoint_git.core.terminal_text import escape_controls
 
-_MOST_BYTES = 8 << 20  # what is looked at
-_MOST_DRAINED = 64 << 20  # what is taken, so that the agent can finish writing
-_PATIENCE = 2.0  # seconds for all of it: some start a hook with a pipe that nobody ever writes to
+_MOST_BYTES = 8 << 20  # that are parsed
+_MOST_DRAINED = 64 << 20  # that are read, so that the agent can finish writing
+_PATIENCE = 2.0  # seconds in all: some agents start a hook with a pipe that nobody ever writes to
 _MOST_NAME = 64
 _NAMELESS = "default"
 
 
 class HookInput(NamedTuple):
-    session: str = _NAMELESS  # a name that can be a file's
-    # why it starts ("startup", "resume", "clear", "compact"), "" if that is not said
+    """session: a name that can be a file's. source: why the session starts ("startup", "resume",
+    "clear", "compact"), "" if unknown. active: an earlier answer of a stop hook keeps the session
+    going already. ended: the turn was interrupted, so nothing is to be asked.
+    """
+
+    session: str = _NAMELESS
     source: str = ""
-    active: bool = False  # an earlier answer of a stop hook keeps the session going already
-    ended: bool = False  # the turn was broken off, so nothing is to be asked
+    active: bool = False
+    ended: bool = False
 
     @property
     def is_new(self) -> bool:
-        """Return whether a session that starts starts a new one, rather than going on after a pause
-        or a compaction.
-        """
-        return self.source in ("startup", "clear", "new") or (
-            self.session == _NAMELESS and not self.source
-        )
+        """Whether a new session starts, not one that continues after a pause or a compaction."""
+        if self.session == _NAMELESS and not self.source:
+            return True
+        return self.source in ("startup", "clear", "new")
 
 
 def read_hook_input(stdin: TextIO) -> HookInput:
@@ -44,8 +42,10 @@ def read_hook_input(stdin: TextIO) -> HookInput:
     not read.
     """
     data = b""
-    with suppress(OSError, ValueError):  # closed
-        data = b"" if stdin.isatty() else _read_bytes(stdin)
+    # a stream that is closed raises one of these
+    with suppress(OSError, ValueError):
+        if not stdin.isatty():
+            data = _read_bytes(stdin)
     if not data.strip():
         return HookInput()
     from checkpoint_git.core.jsontext import JsonTextError, decode, load
@@ -56,27 +56,46 @@ def read_hook_input(stdin: TextIO) -> HookInput:
 
 
 def find_hook_input(value: Any) -> HookInput:
-    """What a decoded value says, whatever it is. The agents have different names for one thing."""
+    """Return the input that a decoded value means; defaults for any other value. The agents have
+    different names for the same members.
+    """
     if not isinstance(value, Mapping):
         return HookInput()
-    named = [value.get(key) for key in ("session_id", "conversation_id", "sessionId")]
-    session = next((name for name in named if isinstance(name, str) and name), "")[:_MOST_NAME]
-    safe = "".join(
-        letter for letter in session if letter == "-" or (letter.isascii() and letter.isalnum())
-    )
-    source = next(
-        (text for text in (value.get("source"), value.get("trigger")) if isinstance(text, str)), ""
-    )
+
+    session = _find_text(value, "session_id", "conversation_id", "sessionId")[:_MOST_NAME]
+    safe = "".join(letter for letter in session if letter == "-" or _is_plain(letter))
+    source = ""
+    for key in ("source", "trigger"):
+        text = value.get(key)
+        if isinstance(text, str):
+            source = text
+            break
+
     loops = value.get("loop_count")
     again = isinstance(loops, int) and loops is not True and loops > 0
-    ended = value.get("status") in ("aborted", "error")
     return HookInput(
-        safe or _NAMELESS, source, value.get("stop_hook_active") is True or again, ended
+        session=safe or _NAMELESS,
+        source=source,
+        active=value.get("stop_hook_active") is True or again,
+        ended=value.get("status") in ("aborted", "error"),
     )
+
+
+def _find_text(value: Mapping[str, Any], *keys: str) -> str:
+    """Return the first member that is a text and not empty; "" for none."""
+    for key in keys:
+        text = value.get(key)
+        if isinstance(text, str) and text:
+            return text
+    return ""
+
+
+def _is_plain(letter: str) -> bool:
+    return letter.isascii() and letter.isalnum()
 
 
 def _read_bytes(stdin: TextIO) -> bytes:
-    """b"" where there is too much, or where it is long in coming."""
+    """Return the bytes of stdin; b"" if there are too many, or if they take too long."""
     try:
         descriptor = stdin.fileno()
     except (OSError, ValueError, AttributeError):  # no file: a stream in memory
@@ -84,8 +103,10 @@ def _read_bytes(stdin: TextIO) -> bytes:
 
     import select
 
-    parts, taken, until = list[bytes](), 0, time.monotonic() + _PATIENCE
-    while select.select([descriptor], (), (), max(0.0, until - time.monotonic()))[0]:
+    parts: list[bytes] = []
+    taken = 0
+    end = time.monotonic() + _PATIENCE
+    while select.select([descriptor], (), (), max(0.0, end - time.monotonic()))[0]:
         part = os.read(descriptor, 1 << 16)
         taken += len(part)
         if not part or taken > _MOST_DRAINED:
@@ -93,28 +114,30 @@ def _read_bytes(stdin: TextIO) -> bytes:
         if taken <= _MOST_BYTES:
             parts.append(part)
 
-    return b"".join(parts) if taken <= _MOST_BYTES else b""
+    if taken > _MOST_BYTES:
+        return b""
+    return b"".join(parts)
 
 
-# How an agent is answered, as JSON on stdout where %s is the text: "prime" is context for the model
-# at the start, "remind" a line for the user when a turn ends, "block" one for the model that keeps
-# it going, "compact" one before the context is made shorter. What is missing here the agent has no
-# way to hear.
+_CONTEXT = '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}'
+# The JSON that answers an agent, with %s for the text: "prime" is context for the model at the
+# start, "remind" a line for the user when a turn ends, "block" one for the model that keeps it
+# going, "compact" one before the context is compacted. An agent has no way to get what is missing.
 SHAPES = {
     "claude": {
-        "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
+        "prime": _CONTEXT,
         "remind": '{"systemMessage": %s}',
         "block": '{"decision": "block", "reason": %s}',
         "compact": '{"systemMessage": %s}',
     },
     "codex": {
-        "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
+        "prime": _CONTEXT,
         "remind": '{"systemMessage": %s}',
         "block": '{"decision": "block", "reason": %s}',
         "compact": '{"systemMessage": %s}',
     },
     "gemini": {
-        "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
+        "prime": _CONTEXT,
         "remind": '{"systemMessage": %s}',
         "block": '{"decision": "deny", "reason": %s}',
         "compact": '{"systemMessage": %s}',
@@ -130,28 +153,34 @@ SHAPES = {
     },
 }
 FORMATS = ("text", "json", *SHAPES)
-_COULD_NOT_TELL = 2
+_FAILED = 2  # with --strict
 
 
 def make_answer(
     form: str, command: str, about: Mapping[str, Any], text: str, moment: str
 ) -> Answer:
-    """form: of FORMATS. about: what JSON says besides. text: "" for nothing. moment: in the agent's
-    row of SHAPES.
+    """Return the answer to an agent.
+
+    form: of FORMATS. about: the members of JSON beside the usual ones. text: "" for nothing.
+    moment: in the agent's row of SHAPES.
     """
     if form == "json":
         import json
 
         return Answer([json.dumps({"schema_version": 1, "command": command, **about}), "\n"], 0)
-    if form in SHAPES:
-        shape = SHAPES[form].get(moment, "")
-        text = shape % encode_basestring_ascii(text) if shape and text else ""
-    return Answer([text, "\n"] if text else (), 0)
+
+    if not text:
+        return Answer((), 0)
+    if form not in SHAPES:
+        return Answer([text, "\n"], 0)
+    shape = SHAPES[form].get(moment, "")
+    if not shape:
+        return Answer((), 0)
+    return Answer([shape % encode_basestring_ascii(text), "\n"], 0)
 
 
 def make_error_answer(verb: str, words: Sequence[str], error: CheckpointError) -> Answer:
-    # No session is disturbed: trouble is one line on stderr
+    """Return an error as one line on stderr; it fails only with --strict among the words."""
     message = " ".join(escape_controls(error.message).split())
-    return Answer(
-        (), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint {verb}: {message}"
-    )
+    code = _FAILED if "--strict" in words else 0
+    return Answer((), code, f"checkpoint {verb}: {message}")

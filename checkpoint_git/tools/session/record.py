@@ -1,5 +1,5 @@
-"""When a session started and was last reminded: the times of two empty files in the git directory.
-It asks no clock.
+"""Record when a session started and was last reminded, as the times of two empty files in the git
+directory. No clock is asked.
 """
 
 import os
@@ -21,8 +21,8 @@ _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
 
 
 def find_quietly(cwd: str) -> Place | None:
-    """What find_project finds, None if there is nothing. Raises CheckpointError if it cannot be
-    used.
+    """Return the project of a folder, None if there is none. Raises CheckpointError if it cannot
+    be used.
     """
     try:
         return find_project(cwd)
@@ -32,7 +32,7 @@ def find_quietly(cwd: str) -> Place | None:
         return None
 
 
-# in nanoseconds of the file system's clock, None if that never happened
+# Times are nanoseconds of the file system's clock, None for never.
 def read_started(git_dir: str, name: str) -> int | None:
     return read_time(os.path.join(git_dir, FOLDER, name))
 
@@ -42,19 +42,22 @@ def read_told(git_dir: str, name: str) -> int | None:
 
 
 def write_start(git_dir: str, name: str, *, anew: bool) -> None:
-    """Note that a session starts now. anew: even where it is known already."""
+    """Note that a session starts now. anew: even if it is known already."""
     folder = os.path.join(git_dir, FOLDER)
     path = os.path.join(folder, name)
     if not anew and read_time(path) is not None:
         return
     try:
         now = _touch(path)
-        times = {other: read_time(os.path.join(folder, other)) or 0 for other in os.listdir(folder)}
-    except OSError:  # a full disk must not fail
+        names = os.listdir(folder)
+        times = {other: read_time(os.path.join(folder, other)) or 0 for other in names}
+    except OSError:
+        # a full disk must not stop the session
         return
 
-    for at, other in enumerate(sorted(times, key=lambda each: times[each], reverse=True)):
-        if at >= _MOST_KEPT or now - times[other] > _KEPT_FOR:
+    youngest_first = sorted(times, key=lambda other: times[other], reverse=True)
+    for index, other in enumerate(youngest_first):
+        if index >= _MOST_KEPT or now - times[other] > _KEPT_FOR:
             remove_quietly(os.path.join(folder, other))
 
     remove_quietly(path + _REMINDED)
@@ -73,7 +76,7 @@ def remove_session(git_dir: str, name: str) -> None:
 
 
 def write_unrecorded(git_dir: str, text: str) -> None:
-    """What a session leaves behind that no checkpoint records, for the next one."""
+    """Note for the next session what this one did that no checkpoint records."""
     path = os.path.join(git_dir, FOLDER, _UNRECORDED)
     with suppress(OSError):
         _touch(path)
@@ -82,24 +85,28 @@ def write_unrecorded(git_dir: str, text: str) -> None:
 
 
 def read_unrecorded(place: Place) -> str:
-    """Empty for nothing, or where a checkpoint was written since."""
+    """Return what an earlier session noted; "" if it noted nothing, or if a checkpoint was written
+    since.
+    """
     path = os.path.join(place.git_dir or "", FOLDER, _UNRECORDED)
-    is_new = (read_time(path) or 0) > read_written(place)
-    return read_start(path, 1_000).decode("utf-8", "replace") if is_new else ""
+    noted = read_time(path) or 0
+    if noted <= read_written(place):
+        return ""
+    return read_start(path, 1_000).decode("utf-8", "replace")
 
 
 def read_written(place: Place) -> int:
+    """Return when a checkpoint was last written, 0 for never."""
     with suppress(CheckpointError):  # the folder cannot be read
         return max((read_time(path) or 0 for path in find_files(place.root)), default=0)
     return 0
 
 
 def _touch(path: str) -> int:
-    """The time that it has now."""
+    """Create a file, or give it the present time; return that time."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    descriptor = os.open(
-        path, os.O_WRONLY | os.O_CREAT | NO_FOLLOW | CLOSE_ON_EXEC | NO_WAIT, 0o600
-    )
+    flags = os.O_WRONLY | os.O_CREAT | NO_FOLLOW | CLOSE_ON_EXEC | NO_WAIT
+    descriptor = os.open(path, flags, 0o600)
     try:
         os.utime(descriptor)
         return os.fstat(descriptor).st_mtime_ns
@@ -114,23 +121,23 @@ def read_time(path: str) -> int | None:
 
 
 def name_checkpoint(place: Place) -> str:
-    """The only checkpoint's name, to put into commands; NAME where there are more, or it might be
-    more than a name.
+    """Return the name of the only checkpoint, for commands; NAME if there are several, or if the
+    name is not plain: it comes from an untrusted branch.
     """
     try:
         files = [path for path in find_files(place.root) if protocol_of(path) == "skill"]
     except CheckpointError:  # the folder cannot be read
-        files = []
+        return "NAME"
+    if len(files) != 1:
+        return "NAME"
 
-    name = os.path.basename(files[0]).partition(".")[0] if len(files) == 1 else ""
-    is_plain = (
-        name.replace("-", "").isalnum()
-        and name.isascii()
-        and name == name.lower()
-        and name[:1] != "-"
-    )
-    return (
-        name
-        if is_plain and len(name) < 40 and files[0].endswith(f"/{name}.checkpoint.json")
-        else "NAME"
-    )
+    name = os.path.basename(files[0]).partition(".")[0]
+    if _is_plain(name) and files[0].endswith(f"/{name}.checkpoint.json"):
+        return name
+    return "NAME"
+
+
+def _is_plain(name: str) -> bool:
+    if not name.isascii() or name != name.lower() or len(name) >= 40:
+        return False
+    return name.replace("-", "").isalnum() and not name.startswith("-")

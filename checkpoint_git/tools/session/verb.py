@@ -1,5 +1,5 @@
-"""`checkpoint session`: reminds an agent that work went on and no checkpoint was written. It never
-fails a session.
+"""`checkpoint session`: remind an agent that work went on and no checkpoint was written. It never
+stops a session by an error.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -8,6 +8,7 @@ from functools import partial
 
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import join_some, plural
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.session import agent_hooks, record
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
@@ -97,10 +98,14 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         args.event, invocation.cwd, invocation.now, invocation.env, hook_input, block=args.block
     )
     about = {"event": args.event, "reminder": text, "block": block}
-    moment = "compact" if args.event == "precompact" else "block" if block else "remind"
-    return agent_hooks.make_answer(
-        args.format, "session", about, f"checkpoint-git: {text}" if text else "", moment
-    )
+    moment = "remind"
+    if block:
+        moment = "block"
+    if args.event == "precompact":
+        moment = "compact"
+    if text:
+        text = f"checkpoint-git: {text}"
+    return agent_hooks.make_answer(args.format, "session", about, text, moment)
 
 
 def remind(
@@ -112,33 +117,44 @@ def remind(
     *,
     block: bool = False,
 ) -> tuple[str, bool]:
-    """The reminder, "" for none, and whether it keeps the session going; its times are noted in the
-    git directory.
+    """Return the reminder, "" for none, and whether it keeps the session going; its times are
+    noted in the git directory.
     """
     place = record.find_quietly(cwd)
     if place is None or place.git_dir is None:
         return "", False
-    if event == "start":
-        record.write_start(place.git_dir, hook_input.session, anew=hook_input.is_new)
-    elif event in ("precompact", "end"):
-        if work := find_work(place, hook_input.session, env):
-            files, commits = plural(len(work.files), "file"), plural(work.commits, "commit")
-            record.write_unrecorded(
-                place.git_dir, f"{files} changed ({join_some(work.files)}), {commits}"
-            )
-        if event == "precompact":
-            return describe_work(work, record.name_checkpoint(place)) if work else "", False
-        record.remove_session(place.git_dir, hook_input.session)
-    else:
-        for after_turn in find_hooks("after_turn", "summary"):
-            after_turn(cwd, env, lambda since: has_gone_on(place, hook_input.session, env, since))
-        earlier = record.read_told(place.git_dir, hook_input.session) or 0
-        # once in a while at most, and never because of what it said itself
-        is_quiet = hook_input.active or hook_input.ended or 0 <= now - earlier // SECOND < _PAUSE
-        if not is_quiet and (work := find_work(place, hook_input.session, env, earlier)):
-            record.write_told(place.git_dir, hook_input.session)
-            return describe_work(work, record.name_checkpoint(place)), may_block(
-                place, env, wish=block
-            )
 
-    return "", False
+    session = hook_input.session
+    if event == "start":
+        record.write_start(place.git_dir, session, anew=hook_input.is_new)
+        return "", False
+    if event == "precompact":
+        return _note_unrecorded(place, place.git_dir, session, env), False
+    if event == "end":
+        _note_unrecorded(place, place.git_dir, session, env)
+        record.remove_session(place.git_dir, session)
+        return "", False
+
+    for after_turn in find_hooks("after_turn", "summary"):
+        after_turn(cwd, env, lambda since: has_gone_on(place, session, env, since))
+    earlier = record.read_told(place.git_dir, session) or 0
+    # after a pause only, and never as an answer to its own reminder
+    if hook_input.active or hook_input.ended or 0 <= now - earlier // SECOND < _PAUSE:
+        return "", False
+    work = find_work(place, session, env, earlier)
+    if work is None:
+        return "", False
+    record.write_told(place.git_dir, session)
+    reminder = describe_work(work, record.name_checkpoint(place))
+    return reminder, may_block(place, env, wish=block)
+
+
+def _note_unrecorded(place: Place, git_dir: str, session: str, env: Mapping[str, str]) -> str:
+    """Note the work that no checkpoint records, and return a reminder of it; "" for none."""
+    work = find_work(place, session, env)
+    if work is None:
+        return ""
+    files = plural(len(work.files), "file")
+    commits = plural(work.commits, "commit")
+    record.write_unrecorded(git_dir, f"{files} changed ({join_some(work.files)}), {commits}")
+    return describe_work(work, record.name_checkpoint(place))

@@ -1,6 +1,4 @@
-"""Whether work went on since a checkpoint was last written: files and commits that are younger,
-asked of git.
-"""
+"""Find work that is younger than the last written checkpoint: files and commits, from git."""
 
 import os
 import re
@@ -17,13 +15,13 @@ from checkpoint_git.git.settings import SESSION_BLOCKS, read_flag
 from checkpoint_git.protocols.registry import own_folders
 from checkpoint_git.tools.session.record import read_started, read_time, read_written
 
-# the folders in which nothing is work
+# folders whose files are not work
 _OURS = tuple(own_folders())
 _LOG_BYTES = 1 << 16  # of the end of the log of HEAD
 _MOST_BYTES = 1 << 20  # of git's answers
 SECOND = 10**9  # in nanoseconds
 _ID = "([0-9a-f]{40}|[0-9a-f]{64})"
-# `OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE`, what git writes into that log when somebody works;
+# `OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE`: a line of that log about the user's own work;
 # "pull", "checkout", "reset" and "clone" bring others' work
 _WORK = "(commit|merge|rebase|cherry-pick|revert|am)"
 _MOVE = re.compile(rf"{_ID} {_ID} (?:[^\t]* )?([0-9]{{1,12}}) [^ \t]*\t{_WORK}")
@@ -31,11 +29,12 @@ _MOST_MOVES = 200
 
 
 class UnsavedWork(NamedTuple):
-    """What is younger than what was written last. commits: how many. since: nanoseconds. written:
-    by a checkpoint.
+    """Work since the last checkpoint. files: paths from the top of the work tree, the youngest
+    first. commits: how many. since: nanoseconds. written: a checkpoint was written in this
+    session.
     """
 
-    files: tuple[str, ...]  # paths from the top of the work tree, the youngest first
+    files: tuple[str, ...]
     commits: int
     since: int
     written: bool
@@ -44,54 +43,59 @@ class UnsavedWork(NamedTuple):
 def find_work(
     place: Place, session: str, env: Mapping[str, str], since: int = 0
 ) -> UnsavedWork | None:
-    """What was done since the session started or a checkpoint was written, whichever is later; None
-    for nothing. None too outside git, and for a session whose start is not known. since: a later
-    time to count from, nanoseconds. Raises CheckpointError if git fails.
+    """Return what was done since the session started or a checkpoint was written, whichever is
+    later; None for nothing, outside git, and for a session whose start is unknown.
+
+    since: a later time to count from, nanoseconds. Raises CheckpointError if git fails.
     """
-    started = read_started(place.git_dir, session) if place.git_dir else None
-    if started is None or place.work_tree is None:
+    if place.git_dir is None or place.work_tree is None:
         return None
+    started = read_started(place.git_dir, session)
+    if started is None:
+        return None
+
     wrote = read_written(place)
     after = max(started, wrote, since)
-    top, own = place.work_tree, clean_env(env)
-    is_file = not os.path.isdir(os.path.join(place.git_dir or "", "reftable"))  # of git 2.45
-    moves = _read_moves(place.git_dir or "", after) if is_file else _ask_for_moves(top, after, own)
-    status = [
-        "status",
-        "--porcelain",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-        "--ignore-submodules=all",
-    ]
-    changed = [field[3:] for field in _ask(status, top, own) if len(field) > 3]
-    paths = {*changed, *_read_committed(top, moves, own)}
-    times = {path: _read_change(top, path) for path in paths if not path.startswith(_OURS)}
-    younger = tuple(
-        path for path in sorted(times, key=lambda path: (-times[path], path)) if times[path] > after
-    )
+    top, git_env = place.work_tree, clean_env(env)
+    if os.path.isdir(os.path.join(place.git_dir, "reftable")):  # of git 2.45
+        moves = _ask_for_moves(top, after, git_env)
+    else:
+        moves = _read_moves(place.git_dir, after)
+
+    options = ["-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
+    status = _ask(["status", "--porcelain", *options], top, git_env)
+    changed = [field[3:] for field in status if len(field) > 3]
+    times: dict[str, int] = {}
+    for path in {*changed, *_read_committed(top, moves, git_env)}:
+        if not path.startswith(_OURS):
+            times[path] = _read_change(top, path)
+
+    younger = [path for path in times if times[path] > after]
+    if not younger:
+        return None
+    younger.sort(key=lambda path: (-times[path], path))
     commits = sum(seconds * SECOND > after for _, _, seconds in moves)
-    return UnsavedWork(younger, commits, after, wrote > started) if younger else None
+    return UnsavedWork(tuple(younger), commits, after, wrote > started)
 
 
 def has_gone_on(place: Place, session: str, env: Mapping[str, str], since: int) -> bool:
-    """Return whether there is work, or a checkpoint was written, since a time in nanoseconds."""
+    """Whether there is work, or a checkpoint was written, since a time in nanoseconds."""
     return read_written(place) > since or find_work(place, session, env, since) is not None
 
 
 def describe_work(work: UnsavedWork, name: str = "NAME") -> str:
-    """A sentence that holds no untrusted text. name: from name_checkpoint."""
-    files = plural(len(work.files), "file")
-    commits = f" ({plural(work.commits, 'commit')})" if work.commits else ""
-    when = (
-        "since the last checkpoint"
-        if work.written
-        else "in this session, and no checkpoint was written"
-    )
-    which = ", where NAME is the checkpoint's name" if name == "NAME" else ""
-    return (
-        f"{files} changed{commits} {when}. Record progress before stopping: {_advise(name)}{which}."
-    )
+    """Return a sentence about work, without untrusted text. name: from name_checkpoint."""
+    changes = f"{plural(len(work.files), 'file')} changed"
+    if work.commits:
+        changes = f"{changes} ({plural(work.commits, 'commit')})"
+    when = "in this session, and no checkpoint was written"
+    if work.written:
+        when = "since the last checkpoint"
+
+    advice = f"Record progress before stopping: {_advise(name)}"
+    if name == "NAME":
+        advice = f"{advice}, where NAME is the checkpoint's name"
+    return f"{changes} {when}. {advice}."
 
 
 def _advise(name: str) -> Hint:
@@ -108,62 +112,64 @@ def _advise(name: str) -> Hint:
 
 
 def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
-    """(old, new, seconds) of HEAD's moves by somebody's work, from the end of git's own log.
-    Seconds are cut off.
+    """Return (old, new, seconds) of HEAD's moves by the user's own work, from the end of git's
+    log. Seconds are rounded down.
     """
     lines = list[str]()
     with suppress(OSError), open_plain(os.path.join(git_dir, "logs", "HEAD")) as stream:
         stream.seek(max(stream.seek(0, os.SEEK_END) - _LOG_BYTES, 0))
         lines = stream.read(_LOG_BYTES).decode("utf-8", "replace").split("\n")
-    found = [match for line in lines if (match := _MOVE.match(line))]
-    moves = [(match[1], match[2], int(match[3])) for match in found]
-    return [move for move in moves if (move[2] + 1) * SECOND > after]
+    moves = []
+    for line in lines:
+        match = _MOVE.match(line)
+        if match and (int(match[3]) + 1) * SECOND > after:
+            moves.append((match[1], match[2], int(match[3])))
+    return moves
 
 
 def _ask_for_moves(top: str, after: int, env: Mapping[str, str]) -> list[tuple[str, str, int]]:
-    words = [
-        "log",
-        "-g",
-        f"-n{_MOST_MOVES}",
-        "--no-show-signature",
-        "--date=unix",
-        "--format=%H %gd %gs%x00",
-        "HEAD",
-    ]
-    reflog = run_git(words, top, env=env, check=False).out
-    found = re.findall(
-        rf"(?:\A|\0\n){_ID} HEAD@\{{([0-9]{{1,12}})\}} {_WORK}?", reflog.decode("utf-8", "replace")
-    )
-    olds = [old for old, _, _ in found[1:]] + ["0" * 40] * (len(found) < _MOST_MOVES)
-    moves = [
-        (old, new, int(seconds))
-        for (new, seconds, work), old in zip(found, olds, strict=False)
-        if work
-    ]
-    return [move for move in reversed(moves) if (move[2] + 1) * SECOND > after]
+    """Return the moves as _read_moves does, by a process: git's log is not a file here."""
+    options = [f"-n{_MOST_MOVES}", "--no-show-signature", "--date=unix", "--format=%H %gd %gs%x00"]
+    reflog = run_git(["log", "-g", *options, "HEAD"], top, env=env, check=False).out
+    entry = rf"(?:\A|\0\n){_ID} HEAD@\{{([0-9]{{1,12}})\}} {_WORK}?"
+    found = re.findall(entry, reflog.decode("utf-8", "replace"))
+    # the youngest first: each entry's old commit is the new one of the next
+    olds = [old for old, _, _ in found[1:]]
+    if len(found) < _MOST_MOVES:
+        olds.append("0" * 40)
+
+    moves = []
+    for (new, seconds, work), old in zip(found, olds, strict=False):
+        if work and (int(seconds) + 1) * SECOND > after:
+            moves.append((old, new, int(seconds)))
+    return moves[::-1]
 
 
 def _read_change(top: str, path: str) -> int:
-    """When a file changed; of one that is gone, by its name or altogether, when the nearest folder
+    """Return when a file changed; for one that does not exist (any more), when the nearest folder
     did.
     """
-    return read_time(os.path.join(top, path)) or (
-        _read_change(top, os.path.dirname(path)) if path else 0
-    )
+    changed = read_time(os.path.join(top, path))
+    if changed:
+        return changed
+    if not path:
+        return 0
+    return _read_change(top, os.path.dirname(path))
 
 
 def _read_committed(
     top: str, moves: list[tuple[str, str, int]], env: Mapping[str, str]
 ) -> list[str]:
-    """The files that differ between before the first and after the last of the moves."""
+    """Return the files that differ between before the first and after the last of the moves."""
     if not moves:
         return []
-    old, new = moves[0][0], moves[-1][1]
-    if not old.strip("0"):  # the first commit of all: there is nothing to compare with
+    old, _, _ = moves[0]
+    _, new, _ = moves[-1]
+    if not old.strip("0"):
+        # the very first commit: there is nothing to compare it with
         return _ask(["ls-tree", "-r", "-z", "--name-only", new], top, env)
-    return _ask(
-        ["diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", old, new, "--"], top, env
-    )
+    options = ["--name-only", "-z", "--no-ext-diff", "--no-renames"]
+    return _ask(["diff", *options, old, new, "--"], top, env)
 
 
 def _ask(words: list[str], top: str, env: Mapping[str, str]) -> list[str]:
@@ -176,8 +182,8 @@ def _ask(words: list[str], top: str, env: Mapping[str, str]) -> list[str]:
 
 
 def may_block(place: Place, env: Mapping[str, str], *, wish: bool) -> bool:
-    """Return whether a reminder keeps a session going: as the configuration says, else as
-    wished.
-    """
+    """Whether a reminder keeps a session going: as the configuration says, otherwise as wished."""
     configured = read_flag(SESSION_BLOCKS, place.top, clean_env(env))
-    return wish if configured is None else configured
+    if configured is None:
+        return wish
+    return configured
