@@ -1,6 +1,4 @@
-"""Our hooks in an agent's JSON settings: put in and taken out as values, while every other byte
-stays.
-"""
+"""Put our hooks into an agent's JSON settings and take them out, while every other byte stays."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,26 +31,30 @@ _CALLS: dict[Moment, tuple[str, int]] = {  # the words of our command, and its t
     "point": (_SNAPSHOT, 30),
     "point_end": (_SNAPSHOT, 30),
 }
-# The interpreter that init recorded in this clone first, as git's hooks do; a clone without either
-# is left in peace.
+# The interpreter that init recorded in this clone comes first, as in git's hooks; a clone without
+# either does nothing.
 _TELL = (
-    "p=$(git config checkpoint.install.python) k=$(git config checkpoint.install.package)/__main__.py; "
+    "p=$(git config checkpoint.install.python) "
+    "k=$(git config checkpoint.install.package)/__main__.py; "
     '[ -x "$p" ] && [ -f "$k" ] && "$p" -E -P "$k" {words} && exit 0; '
     "command -v checkpoint >/dev/null 2>&1 && checkpoint {words}; exit 0"
 )
-# Whatever goes wrong, a missing program too, stops the call: agents let everything but 2 pass.
+# Any failure, a missing program too, stops the call: agents let every exit code except 2 pass.
 _GUARD = (
-    "p=$(git config checkpoint.install.python) k=$(git config checkpoint.install.package)/__main__.py; "
-    '[ -x "$p" ] && [ -f "$k" ] && set -- "$p" -E -P "$k" || set -- checkpoint; "$@" {words} || exit 2'
+    "p=$(git config checkpoint.install.python) "
+    "k=$(git config checkpoint.install.package)/__main__.py; "
+    '[ -x "$p" ] && [ -f "$k" ] && set -- "$p" -E -P "$k" || set -- checkpoint; '
+    '"$@" {words} || exit 2'
 )
-# Copilot lets a call pass whose hook fails: what stops one is an answer.
+# Copilot lets a call pass if its hook fails: only an answer stops it.
 _DENY = _GUARD.replace('"$@" {words} || exit 2', 'm=$("$@" {words} 2>&1) || ') + (
     r'echo "{{\"permissionDecision\": \"deny\", \"permissionDecisionReason\": '
     r'\"$(echo "$m" | tr -d "\042\134\000-\037")\"}}"; exit 0'
 )
-# Before every tool call, so as light as the merge driver.
+# It runs before every tool call, so it is as light as the merge driver.
 _POINT = (
-    "p=$(git config checkpoint.install.python) d=$(git config checkpoint.install.package)/{words}; "
+    "p=$(git config checkpoint.install.python) "
+    "d=$(git config checkpoint.install.package)/{words}; "
     '[ -x "$p" ] && [ -f "$d" ] && "$p" -I -S "$d"; exit 0'
 )
 # A plugin's hook leaves the work to one that the project has in its own settings.
@@ -67,65 +69,87 @@ class Unfit(Exception):  # noqa: N818 (what it says of a file is not an error of
 
 
 class Edited(NamedTuple):
-    """None if nothing of the file is left; what was done to which event."""
+    """data: None if nothing is left of the file. added, updated: events. folders: how many were
+    made for a file of ours.
+    """
 
     data: bytes | None
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
-    folders: int = 0  # that were made for a file of ours
+    folders: int = 0
 
 
-# JSON has no comments, so a hook of ours is known by its command: its last words name us, and say
-# what the file was before, as far as that cannot be seen from what is left.
 def write_command(moment: Moment, agent: str, notes: Mapping[str, str] | None = None) -> str:
-    """notes: what to remember about the file, letters and digits."""
-    template = _DENY if (moment, agent) == ("guard", "copilot") else _TEMPLATES.get(moment, _TELL)
+    """Return the command of a hook. notes: letters and digits.
+
+    JSON has no comments, so a hook of ours is recognized by its command: the last words are our
+    name and notes about the file before, where the edited file does not show how it was.
+    """
+    template = _TEMPLATES.get(moment, _TELL)
+    if moment == "guard" and agent == "copilot":
+        template = _DENY
     script = template.format(words=_CALLS[moment][0].format(agent=agent))
-    return f"sh -c '{script}' {_NAME}" + "".join(
-        f" {name}={value}" for name, value in (notes or {}).items()
-    )
+    words = [f"sh -c '{script}'", _NAME]
+    for name, value in (notes or {}).items():
+        words.append(f"{name}={value}")
+    return " ".join(words)
 
 
 def add_hooks(
     data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Moment], folders: int
 ) -> Edited:
-    """The file with our hooks in it. data: None for a file to be made, with so many folders above
-    it. A hook of ours stays where it is; one of an older version gets the command of today. Raises
-    Unfit.
-    """
-    (before, value), notes = _read(b"{}" if data is None else data, hooks), dict[str, str]()
-    if data is None:
-        value, notes = {**to_tokens(dict(hooks.skeleton)), **value}, {"new": str(folders)}
-    elif not value:
-        notes = {"root": _gap(before, "")}
-    elif value.get("hooks") == {}:
-        notes = {"hooks": _gap(before, "/hooks")}
+    """Return the file with our hooks in it.
 
-    added, updated = list[str](), list[str]()
+    data: None for a file to be made, with so many new folders above it.
+    A hook of ours stays where it is; one of an older version gets the present command.
+    Raises Unfit.
+    """
+    before, value = _read(b"{}" if data is None else data, hooks)
+    notes: dict[str, str] = {}
+    if data is None:
+        value = {**to_tokens(dict(hooks.skeleton)), **value}
+        notes["new"] = str(folders)
+    elif not value:
+        notes["root"] = _gap(before, "")
+    elif value.get("hooks") == {}:
+        notes["hooks"] = _gap(before, "/hooks")
+
+    added: list[str] = []
+    updated: list[str] = []
     events = value.setdefault("hooks", {})
     for moment, event in hooks.events.items():
         present = _find_ours(events.get(event, []), moment, hooks.script)
-        if moment not in moments and not present:  # what is there already is brought up to date
-            continue
-        command = write_command(moment, agent)
-        if not present:
+        if present:
+            if _renew(present, write_command(moment, agent), hooks.script):
+                updated.append(event)
+        elif moment in moments:
             if events.get(event) == []:
                 notes["event"] = _gap(before, join_pointer("/hooks", event))
-            events.setdefault(event, []).append(
-                _make(hooks, moment, write_command(moment, agent, notes))
-            )
+            command = write_command(moment, agent, notes)
+            events.setdefault(event, []).append(_make(hooks, moment, command))
             notes = {}
             added.append(event)
-            continue
-        own = _OURS.search(present[0][hooks.script])
-        if own and present[0][hooks.script].removesuffix(own[1]) != command:  # an older version
-            for hook in present:
-                found = _OURS.search(hook[hooks.script])
-                hook[hooks.script] = command + (found[1] if found else "")
-            updated.append(event)
 
-    text = render(value) if data is None else rewrite(parse(before), value)
+    if data is None:
+        text = render(value)
+    else:
+        text = rewrite(parse(before), value)
     return Edited(text.encode(), tuple(added), tuple(updated))
+
+
+def _renew(present: Sequence[dict[str, Any]], command: str, script: str) -> bool:
+    """Give hooks of an older version the present command, with their notes; return whether they
+    were of one.
+    """
+    first = present[0][script]
+    ours = _OURS.search(first)
+    if ours is None or first.removesuffix(ours[1]) == command:
+        return False
+    for hook in present:
+        found = _OURS.search(hook[script])
+        notes = found[1] if found else ""
+        hook[script] = f"{command}{notes}"
+    return True
 
 
 def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
@@ -148,16 +172,16 @@ def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
     if not value and "root" in notes:
         gaps[""] = notes["root"]
     if "new" in notes and value in ({}, to_tokens(dict(hooks.skeleton))):
-        is_count = notes["new"] in {*"123456789"}
-        return Edited(None, folders=int(notes["new"]) if is_count else 0)
+        if notes["new"] in {*"123456789"}:
+            return Edited(None, folders=int(notes["new"]))
+        return Edited(None)
 
     return Edited(_fill_gaps(rewrite(parse(before), value), gaps).encode())
 
 
 def _take_all_out(value: dict[str, Any], script: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Remove our hooks from a file's value.
-
-    Return (what their commands note about the file, JSON Pointer of an empty event -> its gap).
+    """Remove our hooks from a file's value, and return the notes in their commands, and the white
+    space of each event that is empty now, by its JSON Pointer.
     """
     notes = dict[str, str]()
     gaps = dict[str, str]()
@@ -192,18 +216,16 @@ def is_reversible(before: bytes | None, after: bytes, hooks: Hooks) -> bool:
 
 
 def write_recipe(hooks: Hooks, agent: str, moments: Sequence[Moment]) -> str:
-    wanted = [moment for moment in hooks.events if moment in moments]
-    events = {
-        hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))]
-        for moment in wanted
-    }
+    """Return the hooks as JSON in one line, for the user to add by hand."""
+    events = {}
+    for moment, event in hooks.events.items():
+        if moment in moments:
+            events[event] = [_make(hooks, moment, write_command(moment, agent))]
     return " ".join(render({"hooks": events}).split())
 
 
 def write_plugin_hooks(hooks: Hooks, moments: Sequence[Moment]) -> str:
-    """Return the text of hooks/hooks.json of the plugin for Claude Code, whose hooks are
-    `hooks`.
-    """
+    """Return the text of hooks/hooks.json of the plugin for Claude Code. hooks: of that agent."""
     events = dict[str, Any]()
     for moment in moments:
         words = _CALLS[moment][0].format(agent="claude")
@@ -215,20 +237,24 @@ def write_plugin_hooks(hooks: Hooks, moments: Sequence[Moment]) -> str:
 
 
 def _make(hooks: Hooks, moment: Moment, command: str) -> dict[str, Any]:
+    """Return the entry of an event that runs our command."""
     timeout = str(_CALLS[moment][1] * hooks.second).encode()  # a number is its token
-    more = {**hooks.extra} if moment == "guard" else {}
+    extra: Mapping[str, Any] = {}
+    if moment == "guard":
+        extra = hooks.extra
     if not hooks.grouped:
-        return {**hooks.entry, hooks.script: command, hooks.timeout: timeout, **more}
-    matcher = {"matcher": hooks.matcher} if moment in ("guard", "point") else {}
-    return {
-        **matcher,
-        "hooks": [{"type": "command", "command": command, "timeout": timeout, **more}],
-    }
+        return {**hooks.entry, hooks.script: command, hooks.timeout: timeout, **extra}
+
+    group: dict[str, Any] = {}
+    if moment in ("guard", "point"):
+        group["matcher"] = hooks.matcher
+    group["hooks"] = [{"type": "command", "command": command, "timeout": timeout, **extra}]
+    return group
 
 
 def _read(data: bytes, hooks: Hooks) -> tuple[str, dict[str, Any]]:
-    """The text, and a copy of its value whose hooks have the shape that the agent documents. Raises
-    Unfit.
+    """Return the file's text, and a copy of its value. Raises Unfit if the hooks do not have the
+    shape that the agent documents.
     """
     try:
         text = decode(data)
@@ -236,8 +262,10 @@ def _read(data: bytes, hooks: Hooks) -> tuple[str, dict[str, Any]]:
     except JsonTextError as error:
         raise Unfit(f"it is not plain JSON (line {error.line}: {error.message})") from None
 
-    events = value.get("hooks", {}) if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(events, dict):
+    if not isinstance(value, dict):
+        raise Unfit("its hooks are not an object")
+    events = value.get("hooks", {})
+    if not isinstance(events, dict):
         raise Unfit("its hooks are not an object")
     for name in hooks.events.values():
         if not isinstance(events.get(name, []), list):
@@ -247,52 +275,65 @@ def _read(data: bytes, hooks: Hooks) -> tuple[str, dict[str, Any]]:
 
 
 def _commands(entries: Sequence[Any], script: str) -> list[dict[str, Any]]:
-    groups = [
-        entry["hooks"]
-        for entry in entries
-        if isinstance(entry, dict) and isinstance(entry.get("hooks"), list)
-    ]
-    found = [*entries, *(hook for hooks in groups for hook in hooks)]
-    return [hook for hook in found if isinstance(hook, dict) and isinstance(hook.get(script), str)]
+    """Return the hooks of an event that have a command, in groups or not."""
+    hooks = [*entries]
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(entry.get("hooks"), list):
+            hooks += entry["hooks"]
+    return [hook for hook in hooks if isinstance(hook, dict) and isinstance(hook.get(script), str)]
 
 
 def _find_ours(entries: Sequence[Any], moment: Moment, script: str) -> list[dict[str, Any]]:
-    # Ours, or one that somebody wrote by hand and does the same
-    start, *others = (words.partition(" --")[0] for words, _ in (_CALLS[moment], *_CALLS.values()))
-    of_others = [words for words in others if words != start]  # at the same event
-    hooks = [
-        hook
-        for hook in _commands(entries, script)
-        if not any(words in hook[script] for words in of_others)
-    ]
+    """Return our hooks for a moment, or those that somebody wrote by hand and that do the same."""
+    start = _start_of(moment)
+    # two moments can share an event
+    others = {_start_of(other) for other in _CALLS} - {start}
+    hooks = []
+    for hook in _commands(entries, script):
+        if not any(words in hook[script] for words in others):
+            hooks.append(hook)
+
     ours = [hook for hook in hooks if _OURS.search(hook[script])]
     return ours or [hook for hook in hooks if f"checkpoint {start}" in hook[script]]
 
 
+def _start_of(moment: Moment) -> str:
+    words, _ = _CALLS[moment]
+    return words.partition(" --")[0]
+
+
 def _take_out(entries: Any, script: str) -> dict[str, str] | None:
+    """Remove our hooks from an event, and return the notes in their commands; None if there are no
+    hooks of ours.
+    """
     if not isinstance(entries, list):
         return None
-    ours = [
-        (hook, found)
-        for hook in _commands(entries, script)
-        if (found := _OURS.search(hook[script]))
-    ]
-    if not ours:
+    notes: dict[str, str] = {}
+    gone: set[int] = set()  # ids of objects: an equal one that is not ours stays
+    for hook in _commands(entries, script):
+        found = _OURS.search(hook[script])
+        if found is None:
+            continue
+        gone.add(id(hook))
+        for word in found[1].split():
+            name, _, value = word.partition("=")
+            notes[name] = value
+    if not gone:
         return None
-    gone = {id(hook) for hook, _ in ours}  # these themselves, not others that are equal
+
     for group in entries:
         if isinstance(group, dict) and isinstance(group.get("hooks"), list):
-            left = [hook for hook in group["hooks"] if id(hook) not in gone]
-            if len(left) < len(group["hooks"]) and not left:
+            kept = [hook for hook in group["hooks"] if id(hook) not in gone]
+            if len(kept) < len(group["hooks"]) and not kept:
                 gone.add(id(group))
-            group["hooks"] = left
+            group["hooks"] = kept
 
     entries[:] = [entry for entry in entries if id(entry) not in gone]
-    words = [word.partition("=") for _, found in ours for word in found[1].split()]
-    return {name: value for name, _, value in words}
+    return notes
 
 
 def _gap(text: str, where: str) -> str:
+    """Return the white space in an empty list or object, as letters. Raises Unfit for much."""
     node = find_node(parse(text), where)
     inside = text[node.start + 1 : node.end - 1]
     if len(inside) > _LONGEST_GAP:

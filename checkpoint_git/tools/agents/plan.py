@@ -1,4 +1,4 @@
-"""The steps that set agents up and take that back: their files are read here, and nothing is
+"""Plan the steps that set agents up and undo that: their files are read here, and nothing is
 written.
 """
 
@@ -44,50 +44,54 @@ _EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact", "end")
 Files = Mapping[str, FileState]  # by the path in the work tree
 
 
-def check_agents(words: Sequence[str], more: Sequence[Moment] = ()) -> list[str]:
+def check_agents(words: Sequence[str], extra_moments: Sequence[Moment] = ()) -> list[str]:
+    """Return the agents that the words of --agent name, without repetition. Raises CheckpointError
+    for an unknown agent, and for extra moments without an agent.
+    """
     names = [name for word in words for name in word.split(",") if name]
-    unknown = [name for name in names if name not in CHOICES]
     hint = f"there are: {', '.join(CHOICES)}"
-    if unknown or (words and not names):
-        raise CheckpointError(
-            f"--agent {shorten(unknown[0], 60) if unknown else ''}: unknown agent", hint
-        )
-    if more and not names:
+    for name in names:
+        if name not in CHOICES:
+            raise CheckpointError(f"--agent {shorten(name, 60)}: unknown agent", hint)
+    if words and not names:
+        raise CheckpointError("--agent : unknown agent", hint)
+    if extra_moments and not names:
         raise CheckpointError("--agent-guard and --agent-points go with --agent", hint)
     return list(dict.fromkeys(names))
 
 
 def read_agent_steps(
-    place: Place, wanted: Sequence[str], env: Mapping[str, str], more: Sequence[Moment]
+    place: Place, wanted: Sequence[str], env: Mapping[str, str], extra_moments: Sequence[Moment]
 ) -> list[SetupStep]:
-    """For the agents that are wanted; signs at the top of the repository count too. more: hooks
-    that were asked for.
+    """Return the steps for the agents that are wanted.
+
+    AUTO stands for those of which there are signs, also at the top of the repository.
+    extra_moments: beyond the usual ones. Raises CheckpointError for an unknown command's name.
     """
-    folders = {place.root, place.top}
-    found = find_agents(
-        lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders)
-    )
-    named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
+    named = [name for name in AGENTS if name in wanted]
+    if AUTO in wanted:
+        folders = {place.root, place.top}
+        found = find_agents(
+            lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders)
+        )
+        named = [name for name in AGENTS if name in wanted or name in found]
     if not named:
         text = f"none found; name one with --agent: {', '.join(AGENTS)}"
         return [SetupStep("skip", "agents", text)]
 
-    files = {path: _read_file(place.root, path) for path in list_paths()}
-    command = (
-        find_setting(read_all_settings(place.root, clean_env(env)), AGENT_COMMAND).strip()
-        or COMMANDS[0]
-    )
+    settings = read_all_settings(place.root, clean_env(env))
+    command = find_setting(settings, AGENT_COMMAND).strip() or COMMANDS[0]
     if command not in COMMANDS:
-        raise CheckpointError(
-            f"{AGENT_COMMAND} is {quote_word(command)}", f"expected: {' or '.join(COMMANDS)}"
-        )
+        expected = f"expected: {' or '.join(COMMANDS)}"
+        raise CheckpointError(f"{AGENT_COMMAND} is {quote_word(command)}", expected)
 
-    return [
-        _label(step, place.root, place.top) for step in plan_agents(named, files, more, command)
-    ]
+    files = {path: _read_file(place.root, path) for path in list_paths()}
+    steps = plan_agents(named, files, extra_moments, command)
+    return [_label(step, place.root, place.top) for step in steps]
 
 
 def read_agent_removal(folders: Sequence[str], top: str) -> list[SetupStep]:
+    """Return the steps that remove our files, blocks and hooks from folders."""
     steps = []
     for folder in folders:
         files = {path: _read_file(folder, path) for path in list_paths()}
@@ -100,20 +104,30 @@ def _label(step: SetupStep, folder: str, top: str) -> SetupStep:
 
 
 def list_paths() -> list[str]:
-    paths = list[str]()
+    """Return the paths of all files in which something of ours may be, for every agent."""
+    paths: list[str] = []
     for agent in TABLE.values():
-        paths += [
-            rename_command(path, command)
-            for _, path in _list_files(agent, agent.more)
-            for command in COMMANDS
-        ]
-        paths += [agent.notes] if agent.notes else []
-        paths += [agent.hooks.path] if agent.hooks else []
+        paths += _list_own_paths(agent)
+        if agent.notes:
+            paths.append(agent.notes)
+        if agent.hooks:
+            paths.append(agent.hooks.path)
     return list(dict.fromkeys(paths))
 
 
+def _list_own_paths(agent: Agent) -> list[str]:
+    """Return the paths of an agent's files that are ours as a whole, with every command's name."""
+    paths = []
+    for _, path in _list_files(agent, agent.moment_files):
+        paths += [rename_command(path, command) for command in COMMANDS]
+    return paths
+
+
 def _list_files(agent: Agent, moments: Iterable[Moment]) -> list[tuple[str, str]]:
-    return [*agent.files, *(file for moment in moments for file in agent.more.get(moment, ()))]
+    files = [*agent.files]
+    for moment in moments:
+        files += agent.moment_files.get(moment, ())
+    return files
 
 
 def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
@@ -121,85 +135,103 @@ def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
 
 
 def _read_file(top: str, relative: str) -> FileState:
-    # Nothing behind a link, and nothing that its owner made unwritable, is to be changed
-    path, parts = os.path.join(top, relative), relative.split("/")
-    above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    if link := find_link(relative, top):
+    """Read a file; what is behind a link, or what its owner made unwritable, is blocked."""
+    path = os.path.join(top, relative)
+    link = find_link(relative, top)
+    if link:
         return FileState(path, None, f"{link} is a symbolic link")
-    missing = sum(not os.path.isdir(os.path.join(top, folder)) for folder in above[:-1])
-    folder = "/".join(parts[: -1 - missing])
-    full = os.path.join(top, folder)
-    # root asks its owner's mode too, as it does of a file
-    is_read_only = not (os.access(full, os.W_OK) and os.stat(full).st_mode & 0o222)
-    locked = f"{folder or 'the folder'} is read-only" if is_read_only else ""
+
+    folder = os.path.dirname(relative)
+    missing = 0
+    while folder and not os.path.isdir(os.path.join(top, folder)):
+        folder = os.path.dirname(folder)
+        missing += 1
+    locked = ""
+    if _is_read_only(os.path.join(top, folder)):
+        locked = f"{folder or 'the folder'} is read-only"
+
     content = read_content(path, top)
     if isinstance(content, FileNotFoundError):
         return FileState(path, None, locked, missing)
     if isinstance(content, OSError):
         return FileState(path, None, f"it cannot be read: {content.strerror}")
-    return FileState(path, content, locked if os.stat(path).st_mode & 0o222 else "it is read-only")
+    if not os.stat(path).st_mode & 0o222:
+        locked = "it is read-only"
+    return FileState(path, content, locked)
+
+
+def _is_read_only(folder: str) -> bool:
+    # root may write anywhere, so its mode counts too
+    return not os.access(folder, os.W_OK) or not os.stat(folder).st_mode & 0o222
 
 
 def plan_agents(
     names: Sequence[AgentName],
     files: Files,
-    more: Sequence[Moment] = (),
+    extra_moments: Sequence[Moment] = (),
     command: str = COMMANDS[0],
 ) -> list[SetupStep]:
-    """One that is made already is a "keep". more: than the usual hooks. command: of COMMANDS."""
-    moments = (*_EVERY, *more)
+    """Return the steps that set agents up; for a file that is as it should be, a "keep".
+
+    extra_moments: beyond the usual ones. command: of COMMANDS.
+    """
+    moments = (*_EVERY, *extra_moments)
     planned = {path for name in names for _, path in TABLE[name].files}
     steps = dict[str, SetupStep]()
     for name in names:
         agent = TABLE[name]
-        for kind, own in _list_files(agent, moments):
-            path = rename_command(
-                _find_shared(own, files, planned) if agent.shares else own, command
-            )
-            file, former = files[path], rename_command(own, COMMANDS[command == COMMANDS[0]])
-            step = (
-                _plan_file_removal(former, files[former])
-                if former != rename_command(own, command)
-                else None
-            )
-            if step and isinstance(step.change, RemoveFile):
-                # the folders that were made for it stay
-                file = file._replace(missing_folders=step.change.folders)
+        for kind, own_path in _list_files(agent, moments):
+            path = own_path
+            if agent.shares:
+                path = _find_shared(own_path, files, planned)
+            path = rename_command(path, command)
+            file = files[path]
+            former, removal = _plan_former(own_path, files, command)
+            if removal and isinstance(removal.change, RemoveFile):
+                # the folders that were made for the former file stay
+                file = file._replace(missing_folders=removal.change.folders)
             steps.setdefault(path, _plan_file(rename_command(TEXTS[kind], command), path, file))
-            if step:
-                steps.setdefault(former, step)
+            if removal:
+                steps.setdefault(former, removal)
+
         if agent.notes:
-            steps.setdefault(
-                agent.notes,
-                _plan_notes(rename_command(NOTES, command), agent.notes, files[agent.notes]),
-            )
+            notes = rename_command(NOTES, command)
+            steps.setdefault(agent.notes, _plan_notes(notes, agent.notes, files[agent.notes]))
         if agent.hooks:
-            steps[agent.hooks.path] = _plan_hooks(
-                agent.hooks, name, moments, files[agent.hooks.path]
-            )
+            hooks_path = agent.hooks.path
+            steps[hooks_path] = _plan_hooks(agent.hooks, name, moments, files[hooks_path])
 
     return list(steps.values())
 
 
+def _plan_former(path: str, files: Files, command: str) -> tuple[str, SetupStep | None]:
+    """Return a file by the other name of the command, and the step that removes it, if any."""
+    other_command = COMMANDS[1] if command == COMMANDS[0] else COMMANDS[0]
+    former = rename_command(path, other_command)
+    if former == rename_command(path, command):
+        return former, None
+    return former, _plan_file_removal(former, files[former])
+
+
 def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
-    # The shared copy of a skill if there is one or will be, and none at the agent's own place; else
-    # the path
+    """Return the shared copy of a skill if it exists or will, and the agent has no other; the path
+    otherwise.
+    """
     shared = f"{SHARED}/{path.partition('/')[2]}"
     file = files.get(shared)
     if file is None or file.blocked or files[path].data is not None:
         return path
-    serves = shared in planned if file.data is None else read_stamped(file.data).state != "foreign"
-    return shared if serves else path
+    if file.data is None:
+        return shared if shared in planned else path
+    if read_stamped(file.data).state == "foreign":
+        return path
+    return shared
 
 
 def plan_agents_removal(files: Files) -> list[SetupStep]:
     steps = dict[str, SetupStep | None]()
     for agent in TABLE.values():
-        for path in (
-            rename_command(own, command)
-            for _, own in _list_files(agent, agent.more)
-            for command in COMMANDS
-        ):
+        for path in _list_own_paths(agent):
             steps[path] = _plan_file_removal(path, files[path])
         if agent.notes:
             steps[agent.notes] = _plan_notes_removal(agent.notes, files[agent.notes])
@@ -213,20 +245,18 @@ def _plan_file(text: str, path: str, file: FileState) -> SetupStep:
     if file.blocked:
         return SetupStep("skip", path, file.blocked)
     if file.data is None:
-        return write_step(
-            path, file.path, None, render_stamped(path, text, file.missing_folders), _TRACKED
-        )
+        after = render_stamped(path, text, file.missing_folders)
+        return write_step(path, file.path, None, after, _TRACKED)
 
     found = read_stamped(file.data)
     if found.state == "foreign":
         return SetupStep("skip", path, "another file has that name")
     if found.state == "changed":
         return SetupStep("skip", path, f"it was changed since init wrote it; {_RENEW}")
-    if found.text == text.encode():  # be it with other line ends
+    if found.text == text.encode():  # maybe with other line ends
         return SetupStep("keep", path)
-    return write_step(
-        path, file.path, file.data, render_stamped(path, text, found.folders), _TRACKED
-    )
+    after = render_stamped(path, text, found.folders)
+    return write_step(path, file.path, file.data, after, _TRACKED)
 
 
 def _plan_file_removal(path: str, file: FileState) -> SetupStep | None:
@@ -293,14 +323,10 @@ def _plan_hooks(
     if not edited.added and not edited.updated:
         return SetupStep("keep", hooks.path)
     has_ours = file.data is not None and hook_settings.remove_hooks(file.data, hooks) is not None
-    if (
-        not edited.updated
-        and not has_ours
-        and not hook_settings.is_reversible(file.data, edited.data, hooks)
-    ):
-        return SetupStep(
-            "advise", hooks.path, f"it is written in a way that could not be restored; {recipe}"
-        )
+    is_new = not edited.updated and not has_ours
+    if is_new and not hook_settings.is_reversible(file.data, edited.data, hooks):
+        reason = "it is written in a way that could not be restored"
+        return SetupStep("advise", hooks.path, f"{reason}; {recipe}")
 
     text = f"hooks for {', '.join((*edited.added, *edited.updated))}; {_TRACKED}"
     return write_step(hooks.path, file.path, file.data, edited.data, text)
@@ -312,12 +338,10 @@ def _plan_hooks_removal(hooks: Hooks, file: FileState) -> SetupStep | None:
     by_hand = "remove the hooks that end in checkpoint-git by hand"
     try:
         edited = hook_settings.remove_hooks(file.data, hooks)
-    except hook_settings.Unfit as why:
-        return (
-            SetupStep("skip", hooks.path, f"{why}; {by_hand}")
-            if b"' checkpoint-git" in file.data
-            else None
-        )
+    except hook_settings.Unfit as reason:
+        if b"' checkpoint-git" not in file.data:
+            return None
+        return SetupStep("skip", hooks.path, f"{reason}; {by_hand}")
 
     if edited is None:
         return None

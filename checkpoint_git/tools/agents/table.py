@@ -1,5 +1,5 @@
-"""What each agent gets: where it keeps its skills, commands, notes and hooks, the texts in them,
-and our stamp.
+"""The table of coding agents: where each keeps its skills, commands, notes and hooks; the texts in
+these files, and the stamp by which an unedited one is recognized.
 """
 
 import hashlib
@@ -26,32 +26,47 @@ AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 
 
 class Hooks(NamedTuple):
+    """The settings file in which an agent has its hooks.
+
+    events: the agent's name for each moment. matcher: for every tool, "" if none is needed.
+    grouped: an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; otherwise one by
+    one.
+    second: the agent's number for one second of a timeout.
+    skeleton: other members of a new file. extra: other members of the guard. entry: other members
+    of every hook that is not in a group. script, timeout: the names of a hook's members.
+    """
+
     path: str
-    events: Mapping[Moment, str]  # the agent's name for each moment
-    matcher: str = "*"  # every tool, "" if none is needed
-    # an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; else one by one
+    events: Mapping[Moment, str]
+    matcher: str = "*"
     grouped: bool = True
-    second: int = 1  # how the agent counts one second of a timeout
-    skeleton: Mapping[str, Any] = {}  # what a new file holds besides
-    extra: Mapping[str, Any] = {}  # more members of the guard
-    script: str = "command"  # the names of a hook's members
+    second: int = 1
+    skeleton: Mapping[str, Any] = {}
+    extra: Mapping[str, Any] = {}
+    script: str = "command"
     timeout: str = "timeout"
-    entry: Mapping[str, Any] = {}  # more members of every hook that is not in a group
+    entry: Mapping[str, Any] = {}
 
 
 class Agent(NamedTuple):
-    signs: tuple[str, ...]  # paths that show that a repository is worked on with it
-    skill: str  # the folder of the skill that teaches the protocol
-    # files of our own: the name of the text in TEXTS, and the path
+    """signs: paths that show that a repository is worked on with the agent.
+    skill: the folder of the skill that teaches the protocol.
+    files: our own, each the name of its text in TEXTS and its path. moment_files: those for
+    moments that are only written if they are wanted.
+    notes: the file of standing notes that gets a block of ours.
+    shares: it reads the skills of SHARED too; some agents complain about two skills of one name.
+    """
+
+    signs: tuple[str, ...]
+    skill: str
     files: tuple[tuple[str, str], ...] = ()
-    notes: str = ""  # the file of standing notes that gets a block of ours
+    notes: str = ""
     hooks: Hooks | None = None
-    more: Mapping[Moment, Sequence[tuple[str, str]]] = {}  # such files, for moments that are wanted
-    # it reads the skills of SHARED too; some agents complain of a second skill of one name
+    moment_files: Mapping[Moment, Sequence[tuple[str, str]]] = {}
     shares: bool = False
 
 
-# the folder that agents agreed upon for skills; some have one of their own besides
+# the folder that agents agreed upon for skills; some have another one too
 SHARED = ".agents"
 
 _ROWS: dict[AgentName, Agent] = {
@@ -166,7 +181,7 @@ _ROWS: dict[AgentName, Agent] = {
             ("command", ".opencode/commands/checkpoints.md"),
             ("opencode.js", ".opencode/plugins/checkpoint-git.js"),
         ),
-        more={
+        moment_files={
             "guard": (("opencode-guard.js", ".opencode/plugins/checkpoint-git-guard.js"),),
             "point": (("opencode-points.js", ".opencode/plugins/checkpoint-git-points.js"),),
         },
@@ -210,30 +225,31 @@ _COMMAND = read_own(_SKILLS, "checkpoints/SKILL.md")
 _BODY = _COMMAND.partition("---\n\n")[2]
 _HINT = "[status|next|save|doctor|show|list|reset] [NAME]"
 NOTES = read_own(__file__, "notes.md")
+_COMMAND_FRONT = _front(description=_ABOUT, argument_hint=_HINT)
+_RULE_FRONT = _front(description="Where the state of long work is kept", alwaysApply=True)
+_PROMPT = f'"""\n{_BODY}\nWhat they typed: {{{{args}}}}\n"""'
 TEXTS: dict[str, str] = {
     **{path: read_own(_SKILLS, f"checkpoint-git/{path}") for path in SKILL_FILES},
-    "command": f"{_front(description=_ABOUT, argument_hint=_HINT)}{_BODY}\nWhat they typed: $ARGUMENTS\n",
+    "command": f"{_COMMAND_FRONT}{_BODY}\nWhat they typed: $ARGUMENTS\n",
     "command-skill": _COMMAND,
     "prompt": _BODY,
-    "toml": f'description = "{_ABOUT}"\nprompt = """\n{_BODY}\nWhat they typed: {{{{args}}}}\n"""\n',
-    **{
-        name: read_own(__file__, name)
-        for name in ("opencode.js", "opencode-guard.js", "opencode-points.js")
-    },
-    "rule": _front(description="Where the state of long work is kept", alwaysApply=True) + NOTES,
+    "toml": f'description = "{_ABOUT}"\nprompt = {_PROMPT}\n',
+    "opencode.js": read_own(__file__, "opencode.js"),
+    "opencode-guard.js": read_own(__file__, "opencode-guard.js"),
+    "opencode-points.js": read_own(__file__, "opencode-points.js"),
+    "rule": f"{_RULE_FRONT}{NOTES}",
 }
 
 
 def rename_command(text: str, command: str) -> str:
-    """A text or a path for another name of COMMANDS."""
-    return text.replace(f"name: {COMMANDS[0]}\n", f"name: {command}\n").replace(
-        f"/{COMMANDS[0]}", f"/{command}"
-    )
+    """Return a text or a path with another name of COMMANDS."""
+    renamed = text.replace(f"name: {COMMANDS[0]}\n", f"name: {command}\n")
+    return renamed.replace(f"/{COMMANDS[0]}", f"/{command}")
 
 
 class Stamped(NamedTuple):
-    """A file taken apart. text: without the stamp, with plain line ends. folders: how many were
-    made for it.
+    """A file in its parts. text: without the stamp, with plain line ends. folders: how many were
+    made for the file.
     """
 
     state: State
@@ -242,25 +258,27 @@ class Stamped(NamedTuple):
 
 
 def render_stamped(path: str, text: str, folders: int) -> bytes:
+    """Return a file of ours with its stamp: a comment as the last line, in the file's language."""
     body = text.encode()
     words = f"checkpoint-git {_checksum(body)} folders={folders}"
     sign = {".toml": "#", ".yml": "#", ".js": "//"}.get(os.path.splitext(path)[1])
-    return body + (f"{sign} {words}\n" if sign else f"<!-- {words} -->\n").encode()
+    stamp = f"{sign} {words}" if sign else f"<!-- {words} -->"
+    return body + f"{stamp}\n".encode()
 
 
-# The stamp is the last line and holds a checksum: a file that the user changed is theirs.
 def read_stamped(data: bytes) -> Stamped:
-    # A clone may have given the file other line ends
+    """Return a file in its parts. The stamp has a checksum: a file that the user changed is
+    theirs. A clone may have given the file other line ends.
+    """
     found = _STAMP.search(data)
     if found is None:
         return Stamped("foreign", data)
     text = _NEWLINES.sub(b"\n", data[: found.start()])
     notes = dict(word.split("=") for word in found[2].decode().split())
-    return Stamped(
-        "ours" if _checksum(text).encode() == found[1] else "changed",
-        text,
-        int(notes.get("folders", "0")),
-    )
+    folders = int(notes.get("folders", "0"))
+    if _checksum(text).encode() == found[1]:
+        return Stamped("ours", text, folders)
+    return Stamped("changed", text, folders)
 
 
 def _checksum(text: bytes) -> str:

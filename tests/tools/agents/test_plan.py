@@ -41,10 +41,10 @@ def test_signs_tell_which_agents_are_used() -> None:
 @rows("name", AGENTS)
 def test_a_second_time_everything_is_there_and_uninstall_takes_it_all(name: AgentName) -> None:
     before = files()
-    steps = plan_agents([name], before, more=("guard",))
+    steps = plan_agents([name], before, extra_moments=("guard",))
     after = apply(before, steps)
     assert {step.deed for step in steps} == {"add"}
-    assert {step.deed for step in plan_agents([name], after, more=("guard",))} == {"keep"}
+    assert {step.deed for step in plan_agents([name], after, extra_moments=("guard",))} == {"keep"}
     gone = apply(after, plan_agents_removal(after))
     assert {path: file.data for path, file in gone.items()} == {
         path: file.data for path, file in before.items()
