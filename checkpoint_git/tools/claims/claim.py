@@ -1,4 +1,4 @@
-"""`checkpoint claim`: one session at a time works on a checkpoint, until its claim ends."""
+"""`checkpoint claim`: reserve a checkpoint for this session, until the claim ends."""
 
 import os
 from argparse import ArgumentParser, Namespace
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where another session has the claim."""
+    """Claim a checkpoint; exit with code 1 if another session has the claim."""
     lease = read_duration(args.lease)
     if lease is None or lease > LONGEST:
         message = f'--for: cannot parse "{escape_controls(args.lease)}"'

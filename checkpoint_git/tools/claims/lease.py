@@ -1,4 +1,4 @@
-"""Claims taken, renewed and given up: compare and swap on a ref, here and on the remote that the
+"""Take, renew and give up claims: compare and swap on a ref, here and on the remote that the
 clones share.
 """
 
@@ -17,7 +17,8 @@ from checkpoint_git.git.remotes import PushReply, UnreachableError, fetch, push_
 from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.tools.sync.run import backoff
 
-_TRIES, _PATIENCE = 60, 60.0  # seconds for one question
+_TRIES = 60
+_PATIENCE = 60.0  # seconds for one question
 _LOCAL = "--remote . claims it between the work trees of this clone"
 
 
@@ -32,14 +33,17 @@ def swap_claim(
 ) -> Claim | None:
     """Claim a name, renew the claim, or give it up if the wish ends now.
 
-    Return the claim of another that prevents it. remote: "" for this clone alone. env: for git.
-    Raises CheckpointError if the remote does not answer or take it.
+    Return another session's claim that prevents it, None for none.
+    remote: "" for this clone alone. env: for git.
+    Raises CheckpointError if the remote does not answer, or does not take claims.
     """
     if run_git(["check-ref-format", wish.ref], top, check=False).code != 0:
         message = f"{escape_controls(wish.name)} cannot be claimed: it cannot be a ref"
         raise CheckpointError(message, "rename it")
 
-    commit = _write_claim(top, wish, now, env) if wish.until > now else ""
+    commit = ""
+    if wish.until > now:
+        commit = _write_claim(top, wish, now, env)
     swap = _Swap(top, remote, wish, commit, env)
     for attempt in range(_TRIES):
         began = time.monotonic()
@@ -89,10 +93,10 @@ def _read_claims(swap: _Swap) -> dict[str, Claim]:
     return claims
 
 
-# Both refs change or neither. A kill in between leaves a claim that ends by itself, and that its
-# holder can renew.
 def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
-    """Change the claim here and on the remote, and return whether that worked.
+    """Change the claim here and on the remote, and return whether that worked: both refs change,
+    or neither. A kill in between leaves a claim that ends by itself, and that its holder can
+    renew.
 
     claims: the present ones. Raises CheckpointError if trying again is useless.
     """
@@ -101,7 +105,7 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
     seen_ref = f"{SEEN}{swap.wish.name}"
     ours = claims[ref].commit if ref in claims else ""
     theirs = claims[seen_ref].commit if seen_ref in claims else ""
-    # a ref that nobody changes and that cannot be written is not contention: git says why
+    # a ref that does not change and cannot be written is not contended: git's error shows why
     is_stuck = attempt > 5 and find_commit(top, ref, env) == ours
     if not _swap(top, ref, swap.commit, ours, env, check=is_stuck):
         return False
@@ -110,7 +114,8 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
     if swap.remote and (swap.commit or theirs):
         reply = push_commit(top, swap.remote, ref, swap.commit, theirs, env, _PATIENCE)
     if reply.kind == "arrived":
-        _swap(top, seen_ref, swap.commit if swap.remote else theirs, theirs, env)
+        if swap.remote:
+            _swap(top, seen_ref, swap.commit, theirs, env)
         return True
 
     _swap(top, ref, ours, swap.commit, env)
@@ -124,7 +129,11 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
 def _swap(
     top: str, ref: str, new: str, old: str, env: Mapping[str, str], *, check: bool = False
 ) -> bool:
-    # "" is not a ref. False, nothing changed, where it names something else than old
-    what = [ref, new, old or "0" * len(new)] if new else ["-d", ref, old]
-    words = [*NO_HOOKS, "update-ref", "--no-deref", *what]
-    return new == old or run_git(words, top, env=env, check=check).code == 0
+    """Set a ref if it names `old`, and return whether it did; "" is for no ref."""
+    if new == old:
+        return True
+    change = ["-d", ref, old]
+    if new:
+        change = [ref, new, old or "0" * len(new)]
+    words = [*NO_HOOKS, "update-ref", "--no-deref", *change]
+    return run_git(words, top, env=env, check=check).code == 0

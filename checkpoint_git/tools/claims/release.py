@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where another session has the claim."""
+    """Give a claim up; exit with code 1 if another session has it."""
     target = find_target(args, invocation)
     _, taken = target.swap(invocation.now, invocation.now, force=args.force)
     if taken:

@@ -49,39 +49,35 @@ class ClaimTarget(NamedTuple):
             advise("if that session is gone", "checkpoint", "release", *self.argv, "--force"),
         )
         finding = Finding("claim/held", "error", taken.line, hint=hint)
-        return Outcome(
-            {"claim": taken.data, "held": False, "remote": self.remote or None}, [], [finding]
-        )
+        data = {"claim": taken.data, "held": False, "remote": self.remote or None}
+        return Outcome(data, [], [finding])
 
 
 def add_target_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", help="the checkpoint to work on")
-    parser.add_argument(
-        "--remote",
-        metavar="REMOTE",
-        default="",
-        help="a remote that the clones share; . for this clone's work trees (default: the branch's remote, else .)",
-    )
+    help_text = "a remote that the clones share; . for this clone's work trees "
+    help_text += "(default: the branch's remote, else .)"
+    parser.add_argument("--remote", metavar="REMOTE", default="", help=help_text)
 
 
 def find_target(args: Namespace, invocation: Invocation) -> ClaimTarget:
-    """Return what the arguments name. Raises CheckpointError outside git and for an unknown
-    remote.
+    """Return the checkpoint and the remote that the arguments name. Raises CheckpointError outside
+    git and for an unknown remote.
     """
     place = plan_place(invocation.cwd)
     path = skill_layout().checkpoint_path(place, args.skill)
     top = place.work_tree
     if top is None:
-        raise CheckpointError(
-            "not in a git repository, and a claim is a ref",
-            command("git", "init", more=", or clone one"),
-        )
+        message = "not in a git repository, and a claim is a ref"
+        raise CheckpointError(message, command("git", "init", more=", or clone one"))
 
     settings, branch, env = read_branch(top, invocation.env)
-
     followed = settings.get(f"branch.{branch.removeprefix('refs/heads/')}.remote", "")
     remote = args.remote or find_setting(settings, SYNC_REMOTE) or followed or "."
-    remote = "" if remote == "." else find_remote(settings, remote)
+    if remote == ".":
+        remote = ""
+    else:
+        remote = find_remote(settings, remote)
 
     argv: tuple[str, ...] = (args.skill,)
     if args.remote:

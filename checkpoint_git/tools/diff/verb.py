@@ -1,12 +1,12 @@
-"""`checkpoint diff`: what changed, one line for each value, in the work tree, the index or between
-two commits.
+"""`checkpoint diff`: show what changed, one line for each value, in the work tree, the index or
+between two commits.
 """
 
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -52,74 +52,87 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--staged", action="store_true", help="compare the index with the last commit"
     )
     source.add_argument(
-        "--rev", metavar="A[..B]", default="", help="compare commit A with the work tree, or with B"
+        "--rev",
+        metavar="A[..B]",
+        default="",
+        help="compare commit A with the work tree, or with B",
     )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    # The verb: exit code 0, whether something changed or not
+    """Show the changes; exit with code 0, whether something changed or not."""
     repository = find_repository(invocation.cwd)
     if repository is None:
-        raise CheckpointError(
-            f"{invocation.cwd} is not inside a git repository",
-            command("checkpoint", "diff", more=" compares commits"),
-        )
+        message = f"{invocation.cwd} is not inside a git repository"
+        raise CheckpointError(message, command("checkpoint", "diff", more=" compares commits"))
 
-    files, blocks = [], list[Line]()
-    for changed in sorted(read_changes(repository[0], args.staged, args.rev)):
-        if not args.names or _is_named(changed.path, args.names, repository[0], invocation.cwd):
-            lines = diff_values(changed)
-            files.append({"path": changed.path, "lines": lines})
-            what = (
-                " (new)"
-                if changed.before is None
-                else " (deleted)"
-                if changed.after is None
-                else ""
-            )
-            blocks.append(Line(changed.path + what, "strong"))
-            blocks += [Line(line, _STYLES.get(line[:1], ""), hang=4) for line in lines]
+    top = repository[0]
+    files: list[dict[str, Any]] = []
+    blocks: list[Line] = []
+    for changed in sorted(read_changes(top, args.staged, args.rev)):
+        if args.names and not _is_named(changed.path, args.names, top, invocation.cwd):
+            continue
+        lines = diff_values(changed)
+        files.append({"path": changed.path, "lines": lines})
+        blocks.append(Line(_title(changed), "strong"))
+        blocks += [Line(line, _STYLES.get(line[:1], ""), hang=4) for line in lines]
 
-    _refuse_unknown(args.names, [str(one["path"]) for one in files], repository[0], invocation.cwd)
+    _refuse_unknown(args.names, [file["path"] for file in files], top, invocation.cwd)
     return Outcome({"files": files}, blocks)
 
 
+def _title(changed: Changed) -> str:
+    if changed.before is None:
+        return f"{changed.path} (new)"
+    if changed.after is None:
+        return f"{changed.path} (deleted)"
+    return changed.path
+
+
 def _refuse_unknown(names: list[str], shown: list[str], top: str, cwd: str) -> None:
-    # a mistyped name would look like a checkpoint in which nothing changed
+    """Raise CheckpointError for a name that git does not know: a mistyped name would look like a
+    checkpoint in which nothing changed.
+    """
     silent = [
         name for name in names if not any(_is_named(path, [name], top, cwd) for path in shown)
     ]
-    tracked = (
-        read_names(["ls-files", "-z", "--full-name", "--", *pathspecs()], top) if silent else []
-    )
+    if not silent:
+        return
+    tracked = read_names(["ls-files", "-z", "--full-name", "--", *pathspecs()], top)
     for name in silent:
         is_known = any(_is_named(path, [name], top, cwd) for path in tracked)
         if not is_known and not os.path.lexists(os.path.join(cwd, name)):
             hint = advise("commits are compared with --rev", "checkpoint", "diff", "--rev", "A..B")
-            raise CheckpointError(f"{escape_controls(name)} names no checkpoint that git has", hint)
+            message = f"{escape_controls(name)} names no checkpoint that git has"
+            raise CheckpointError(message, hint)
 
 
 def _is_named(path: str, names: list[str], top: str, cwd: str) -> bool:
-    """Return whether a file is one of the checkpoints or paths that are named; a folder means its
-    files.
-    """
-    kind = find_kind(path)
+    """Whether a file is one of the named checkpoints or paths; a folder means its files."""
     full = os.path.join(top, path) + os.sep
-    is_below = any(
-        full.startswith(os.path.normpath(os.path.join(cwd, name)) + os.sep) for name in names
-    )
-    return is_below or (kind is not None and open_room(kind.name).layout.find_skill(path) in names)
+    for name in names:
+        if full.startswith(os.path.normpath(os.path.join(cwd, name)) + os.sep):
+            return True
+
+    kind = find_kind(path)
+    return kind is not None and open_room(kind.name).layout.find_skill(path) in names
 
 
 def diff_values(changed: Changed) -> list[str]:
-    """A unified diff of the values, without its header. What is not JSON is compared as text."""
+    """Return a unified diff of the values, without its header; what is not JSON is compared as
+    text.
+    """
     kind = find_kind(changed.path)
-    first = list(open_room(kind.name).schema.document["properties"]) if kind else []
-    before, after = (_list_values(data, first) for data in changed[1:])
+    first: list[str] = []
+    if kind:
+        first = list(open_room(kind.name).schema.document["properties"])
+    before = _list_values(changed.before, first)
+    after = _list_values(changed.after, first)
     return list(unified_diff(before, after, n=_CONTEXT, lineterm=""))[2:]
 
 
 def _list_values(data: bytes | None, first: list[str]) -> list[str]:
+    """Return a document's values, a line each. first: the members to begin with."""
     if data is None:
         return []
     try:
@@ -129,39 +142,41 @@ def _list_values(data: bytes | None, first: list[str]) -> list[str]:
 
 
 def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
-    """The files of ours that differ. Raises CheckpointError for a rev that names no commit."""
+    """Yield our files that differ. Raises CheckpointError for a rev that names no commit."""
     old, separator, new = rev.partition("..")
-    since = objects.read_commit(top, old or "HEAD") if rev else "HEAD"
+    since = "HEAD"
+    if rev:
+        since = objects.read_commit(top, old or "HEAD")
     if separator:
-        changes = objects.diff_trees(
-            top, since, objects.read_commit(top, new.removeprefix(".") or "HEAD"), pathspecs()
-        )
+        until = objects.read_commit(top, new.removeprefix(".") or "HEAD")
+        changes = objects.diff_trees(top, since, until, pathspecs())
     elif staged or not objects.has_commit(top, since):
         changes = objects.diff_index(top, since, pathspecs())
     else:
         changes = objects.diff_work_tree(top, since, pathspecs())
 
-    from_disk, listed = not separator and not staged, {change.path: change for change in changes}
+    from_disk = not separator and not staged
+    listed = {change.path: change for change in changes}
     for path, change in listed.items():
-        after = _read_file(path, top) if from_disk else _read_entry(change.after, top)
+        if from_disk:
+            after = _read_file(path, top)
+        else:
+            after = _read_entry(change.after, top)
         yield Changed(path, _read_entry(change.old, top), after)
 
-    if from_disk:  # a first checkpoint is not in the index yet
-        words = [
-            "ls-files",
-            "-z",
-            "--others",
-            "--exclude-standard",
-            "--full-name",
-            "--",
-            *pathspecs(),
-        ]
-        for path in {*read_names(words, top)} - listed.keys():
+    if from_disk:
+        # a first checkpoint is not in the index yet
+        options = ["-z", "--others", "--exclude-standard", "--full-name"]
+        others = read_names(["ls-files", *options, "--", *pathspecs()], top)
+        for path in {*others} - listed.keys():
             yield Changed(path, None, _read_file(path, top))
 
 
 def _read_entry(entry: objects.TreeEntry | None, top: str) -> bytes | None:
-    (content,) = objects.read_bounded(top, [entry.blob]) if entry and entry.is_file else (None,)
+    """Return the content of a file in git; None for none, and for one that is too large."""
+    if entry is None or not entry.is_file:
+        return None
+    (content,) = objects.read_bounded(top, [entry.blob])
     return content if isinstance(content, bytes) else None
 
 

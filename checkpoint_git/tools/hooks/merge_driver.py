@@ -1,4 +1,4 @@
-"""`checkpoint merge-driver`: the merge driver where the Python that was recorded for it is gone."""
+"""`checkpoint merge-driver`: run the merge driver if the Python recorded for it is gone."""
 
 from argparse import ArgumentParser, Namespace
 from typing import NoReturn
@@ -26,14 +26,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
-    """Leaves the process with 0 for a clean merge and CONFLICT_ON_PATH for a conflict that is
+    """Leave the process with 0 for a clean merge, and with CONFLICT_ON_PATH for a conflict that is
     written into OURS.
     """
-    options = ["--base"] if args.base else []
-    for option, value in (
-        ("narrative", args.narrative),
-        ("merge-schema", args.merge_schema),
-        ("schema", args.schema),
-    ):
-        options += [f"--{option}", value] if value else []
+    options = []
+    if args.base:
+        options.append("--base")
+    if args.narrative:
+        options += ["--narrative", args.narrative]
+    if args.merge_schema:
+        options += ["--merge-schema", args.merge_schema]
+    if args.schema:
+        options += ["--schema", args.schema]
     main([*options, *args.files], conflict=CONFLICT_ON_PATH)

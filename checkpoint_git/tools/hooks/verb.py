@@ -1,6 +1,4 @@
-"""`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over
-to it.
-"""
+"""`checkpoint hook NAME`: check checkpoints for git's hooks; the scripts in hooks/ start it."""
 
 import argparse
 import os
@@ -53,17 +51,26 @@ _APPEND_ONLY = append_only_patterns()[0]
 
 
 class HookSubject(NamedTuple):
-    title: str  # what they are, for the report
+    """The files that a hook checks together. title: their name in the report.
+
+    losses: files that may only be added, and were changed or removed.
+    findings: what is wrong whatever the files contain.
+    """
+
+    title: str
     files: staged.Staged = staged.Staged(staged.Files(""))
-    losses: Sequence[staged.Loss] = ()  # files that may only be added, and are changed or gone
-    findings: Sequence[Finding] = ()  # what is wrong whatever the files hold
+    losses: Sequence[staged.Loss] = ()
+    findings: Sequence[Finding] = ()
 
 
 class Hook(NamedTuple):
-    # the questions, which may come one by one
+    """read: returns the subjects, maybe one by one. stops: an error ends the operation; otherwise
+    it is reported and let through.
+    """
+
     read: Callable[[list[str], Invocation], Iterable[HookSubject]]
     check: Callable[[HookSubject, Invocation], list[Finding]]
-    stops: bool  # an error ends the operation; else it is reported and let through
+    stops: bool
     advice: Line
 
 
@@ -88,11 +95,13 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if findings:
             blocks.append(_describe(args.name, title, findings))
 
-    advice = [hook.advice] if has_errors(found) else []
+    advice = []
+    if has_errors(found):
+        advice.append(hook.advice)
     advice += _check_installation(args.name, invocation)
     if len(found) > _MOST_SHOWN:
         advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
-    # A hook that stops nothing answers 0 whatever it finds.
+    # a hook that stops nothing answers 0 whatever it finds
     code = None if hook.stops else 0
     return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], code, advice)
 
@@ -113,8 +122,9 @@ def _ask_all(hook: Hook, words: list[str], invocation: Invocation) -> dict[str, 
 def _describe(hook_name: str, title: str, findings: list[Finding]) -> Line:
     if has_errors(findings):
         return Line(f"checkpoint-git, {hook_name}: errors in {title}", "bad")
-    is_drift = all(finding.code.startswith("drift/") for finding in findings)
-    what = "drift" if is_drift else "errors"
+    what = "errors"
+    if all(finding.code.startswith("drift/") for finding in findings):
+        what = "drift"
     return Line(f"checkpoint-git, {hook_name}: {what} in {title}; not blocked", "warn")
 
 
@@ -122,12 +132,13 @@ def _check_installation(hook_name: str, invocation: Invocation) -> list[Line]:
     """Clean up after killed merge drivers, and return lines about a broken one."""
     work_tree, git_dir = find_repository(invocation.cwd) or (None, None)
     if work_tree:
-        # the merge driver writes where git has put its files, and it may be killed
+        # the merge driver writes its files beside git's, and it may be killed
         remove_stray_files(work_tree)
-    if hook_name == "post-commit":  # pre-commit has reported it
+    if hook_name == "post-commit":
+        # pre-commit has reported it
         return []
+    # a broken driver is reported before the next merge needs it
     gaps = find_gaps(work_tree, git_dir, invocation.env)
-    # before a merge meets it
     return [gap.line for gap in gaps if gap.code == "driver/broken"]
 
 
@@ -141,22 +152,18 @@ def check_validity(question: HookSubject, invocation: Invocation) -> list[Findin
     for loss in question.losses:
         findings.append(describe_loss("pipeline/append-only", loss.path, loss.how))
 
-    errors = []
-    for finding in [*findings, *question.findings]:
-        kind = find_kind(finding.path)
-        # a name like one of ours is not enough: a pipeline record is recognised by its folder too
-        if (
-            finding.level == "error"
-            and kind
-            and open_room(kind.name).layout.find_skill(finding.path)
-        ):
-            errors.append(finding)
+    found = [*findings, *question.findings]
+    return [finding for finding in found if finding.level == "error" and _is_ours(finding.path)]
 
-    return errors
+
+def _is_ours(path: str) -> bool:
+    # a name like one of ours is not enough: a pipeline record is recognized by its folder too
+    kind = find_kind(path)
+    return kind is not None and bool(open_room(kind.name).layout.find_skill(path))
 
 
 def _check_documents(question: HookSubject, now: int) -> tuple[list[Finding], list[str]]:
-    """Return (what is wrong with a question's files, their paths)."""
+    """Return what is wrong with a question's files, and their paths."""
     findings = list[Finding]()
     fixed = list[Document]()
     paths = list[str]()
@@ -173,7 +180,7 @@ def _check_documents(question: HookSubject, now: int) -> tuple[list[Finding], li
 
 
 def _find_twins(paths: Sequence[str], cwd: str) -> list[Finding]:
-    """Return findings for checkpoints of which the work tree has another spelling."""
+    """Return findings about checkpoints that the work tree has under another spelling."""
     roots = {os.path.join(cwd, os.path.dirname(os.path.dirname(path))) for path in paths}
     present = set[str]()
     for root in roots:
@@ -198,12 +205,14 @@ def _check_links(links: Iterable[tuple[str, bytes | OSError]]) -> Iterator[Findi
 
 
 def _leads_out(path: str, target: bytes) -> bool:
-    way = os.path.normpath(os.path.join(os.fsencode(os.path.dirname(path)), target))
-    return way.startswith((b"/", b"../")) or way == b".."
+    goal = os.path.normpath(os.path.join(os.fsencode(os.path.dirname(path)), target))
+    return goal.startswith((b"/", b"../")) or goal == b".."
 
 
 def check_push(question: HookSubject, invocation: Invocation) -> list[Finding]:
-    """Errors, and drift: warnings, or errors where checkpoint.driftBlocks is true."""
+    """Return the errors in a question's files, and drift: as warnings, or as errors if
+    checkpoint.driftBlocks is true.
+    """
     drift = list[Finding]()
     for find_drift in find_hooks("check_push"):
         drift += find_drift(question.files.files, invocation.cwd, invocation.now, invocation.env)
@@ -230,45 +239,53 @@ def _ask_pushed(words: list[str], invocation: Invocation) -> list[HookSubject]:
 
 
 def _ask_received(words: list[str], invocation: Invocation) -> Iterator[HookSubject]:
-    """What a push brings to a server. update gets ref, old and new as its words, pre-receive on
-    standard input.
+    """Yield what a push brings to a server. words: ref, old and new for the hook update; none for
+    pre-receive, which gets them on standard input.
     """
     from checkpoint_git.git import received  # no clone needs it
 
     if words and len(words) != 3:
-        raise CheckpointError(
-            "update is called with a ref and two ids", "it is called by git, and not for typing"
-        )
+        message = "update is called with a ref and two ids"
+        raise CheckpointError(message, "it is called by git, and not for typing")
+    if words:
+        ref, old, new = words
+        lines = received.parse_received(f"{old} {new} {ref}")
+    else:
+        lines = received.parse_received(invocation.stdin.read())
 
-    lines = received.parse_received(
-        f"{words[1]} {words[2]} {words[0]}" if words else invocation.stdin.read()
-    )
-    # The hook runs in quarantine: what is pushed is only found with the variables that git has set.
-    place, env = invocation.cwd, received.server_env(invocation.env)
+    # the hook runs in quarantine: pushed objects are only found with the variables that git sets
+    place = invocation.cwd
+    env = received.server_env(invocation.env)
     titles = {line: f"{escape_controls(line.ref)} ({line.new[:12]})" for line in lines}
     tips = received.read_tips(place, lines, env)
-    names = {tips[line.new]: titles[line] for line in reversed(lines) if line.new in tips}
-    for tip, arrivals in received.read_arrivals(
-        place, [tips[line.new] for line in lines if line.new in tips], env
-    ):
-        # what is wrong with a file before it is read
-        refused = list[Finding]()
-        for one in arrivals:
-            if one.size < 0:  # a submodule
-                message, hint = "a checkpoint's path is a submodule", "put a real file in its place"
-                refused.append(Finding("file/not-a-file", "error", message, one.path, hint=hint))
-        entries = [IndexEntry(one.path, one.mode, one.blob, 0) for one in arrivals if one.size >= 0]
-        brought = {one.path for one in arrivals}
-        # they may contradict what is here already
-        if siblings := sorted(with_siblings(brought) - brought):
-            entries += [
-                IndexEntry(path, *one, 0)
-                for path, one in read_tree(place, tip, env, siblings).items()
-            ]
+    pushed = [line for line in lines if line.new in tips]
+    names = {tips[line.new]: titles[line] for line in reversed(pushed)}
+    for tip, arrivals in received.read_arrivals(place, [tips[line.new] for line in pushed], env):
+        # findings about a file before it is read
+        refused: list[Finding] = []
+        entries: list[IndexEntry] = []
+        for arrival in arrivals:
+            if arrival.size >= 0:
+                entries.append(IndexEntry(arrival.path, arrival.mode, arrival.blob, 0))
+            else:
+                refused.append(_refuse_submodule(arrival.path))
+
+        # new files may contradict those that are here already
+        arrived = {arrival.path for arrival in arrivals}
+        siblings = sorted(with_siblings(arrived) - arrived)
+        if siblings:
+            for path, entry in read_tree(place, tip, env, siblings).items():
+                entries.append(IndexEntry(path, *entry, 0))
         yield HookSubject(names[tip], staged.sort_out(place, entries, env), findings=refused)
 
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield HookSubject(titles[line], losses=losses)
+
+
+def _refuse_submodule(path: str) -> Finding:
+    message = "a checkpoint's path is a submodule"
+    hint = "put a real file in its place"
+    return Finding("file/not-a-file", "error", message, path, hint=hint)
 
 
 def _ask_committed(words: list[str], invocation: Invocation) -> list[HookSubject]:
@@ -277,25 +294,24 @@ def _ask_committed(words: list[str], invocation: Invocation) -> list[HookSubject
 
 def _ask_rewritten(words: list[str], invocation: Invocation) -> list[HookSubject]:
     # git gives a line `OLD NEW` for each commit
-    lines = (line.split() for line in invocation.stdin.read().split("\n"))
-    return _ask_commits(
-        [words[1] for words in lines if len(words) > 1], "the rewritten commits", invocation.cwd
-    )
+    commits = []
+    for line in invocation.stdin.read().split("\n"):
+        ids = line.split()
+        if len(ids) > 1:
+            commits.append(ids[1])
+    return _ask_commits(commits, "the rewritten commits", invocation.cwd)
 
 
 def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[HookSubject]:
     changed = read_commit_changes(work_tree, commits)
-    return (
-        [HookSubject(title, staged.read_committed(work_tree, "HEAD", changed))] if changed else []
-    )
+    if not changed:
+        return []
+    return [HookSubject(title, staged.read_committed(work_tree, "HEAD", changed))]
 
 
 def _ask_merged(words: list[str], invocation: Invocation) -> list[HookSubject]:
-    return [
-        HookSubject(
-            "what the merge brought", staged.read_staged_changes(invocation.cwd, "ORIG_HEAD")
-        )
-    ]
+    files = staged.read_staged_changes(invocation.cwd, "ORIG_HEAD")
+    return [HookSubject("what the merge brought", files)]
 
 
 _FIX = Line(

@@ -1,5 +1,6 @@
-"""The page of a report as one HTML file that needs nothing else: no network, no script but its
-own.
+"""Make the page of a report: one HTML file without network and without other scripts than its own.
+
+Every protocol makes its parts of the page; here they are put together, with the doctor's findings.
 """
 
 import os
@@ -87,43 +88,51 @@ def _list_other_blocks(summaries: Sequence[Summary]) -> list[Block]:
 
 
 def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
-    source = (
-        "by checkpoint doctor"
-        if is_asked
-        else "broken files only: the doctor did not run (--no-doctor)"
-    )
-    good = (
-        "History, files and installation agree with the checkpoints."
-        if is_asked
-        else "No checkpoint is broken."
-    )
-    shown = sorted(findings, key=lambda one: [*_TONES].index(one.level))[:_MOST_FINDINGS]
-    groups = group_in_words(shown) if len(shown) > _FEW_FINDINGS else [("", shown)]
-    counts = [plural(sum(one.level == level for one in findings), level) for level in _TONES]
-    counted = ", ".join(count for count in counts if not count.startswith("0 "))
+    """Return the section about drift. is_asked: the doctor ran."""
+    source = "broken files only: the doctor did not run (--no-doctor)"
+    good = "No checkpoint is broken."
+    if is_asked:
+        source = "by checkpoint doctor"
+        good = "History, files and installation agree with the checkpoints."
+    if findings:
+        good = ""
+
+    levels = [*_TONES]
+    ordered = sorted(findings, key=lambda finding: levels.index(finding.level))
+    shown = ordered[:_MOST_FINDINGS]
+    groups = [("", shown)]
+    if len(shown) > _FEW_FINDINGS:
+        groups = group_in_words(shown)
+
+    parts = []
+    for level in levels:
+        count = sum(finding.level == level for finding in findings)
+        if count:
+            parts.append(plural(count, level))
+    parts.append(source)
     values = {
         "groups": groups,
         "tones": _TONES,
         "left": len(findings) - len(shown),
-        "good": "" if findings else good,
+        "good": good,
     }
-    return Section(
-        _SECTIONS, "drift", "Out of date", values, ", ".join(filter(None, (counted, source)))
-    )
+    return Section(_SECTIONS, "drift", "Out of date", values, ", ".join(parts))
 
 
-# Every protocol makes its own parts; here they are put together, with what the doctor found. The
-# page's frame, style and script are beside this module; style and script are allowed by their
-# hashes alone.
 def render(page: PageParts) -> str:
-    """Texts are untrusted: secrets are redacted, control characters shown, long ones cut, and all
-    of it escaped.
+    """Return the page as HTML. Texts are untrusted: secrets are redacted, control characters
+    shown, long texts cut, and all of it escaped.
+
+    The page's frame, style and script are beside this module; style and script are allowed by
+    their hashes alone.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     def finish(value: Any) -> Any:
-        return value if isinstance(value, Markup) else show(str(value))
+        if isinstance(value, Markup):
+            return value
+        return show(str(value))
 
     environment = Environment(
         autoescape=True,
@@ -137,29 +146,37 @@ def render(page: PageParts) -> str:
     environment.filters.update(
         shorten=shorten, find_link=find_link, instant=_instant, quote=quote_word, words=words
     )
-    policy = Markup(make_policy(read_own(__file__, "page.css"), read_own(__file__, "page.js")))  # noqa: S704  our own, and hashes look like secrets
+    rules = make_policy(read_own(__file__, "page.css"), read_own(__file__, "page.js"))
+    policy = Markup(rules)  # noqa: S704  our own, and hashes look like secrets
     text = environment.get_template("tools/report/page.html").render(page=page, policy=policy)
-    # which the log of a forge's job would obey
+    # the log of a forge's job would obey a line that begins with "::"
     return re.sub(r"(?m)^([^\S\n]*)::", r"\1&#58;:", text)
 
 
-def _instant(at: int | str) -> str:
-    found = read_instant(at) if isinstance(at, str) else (at, "")
-    return write_instant(found[0]) if found else ""
+def _instant(value: int | str) -> str:
+    """Return an instant as text, "" for an invalid one. value: seconds or a timestamp."""
+    if isinstance(value, int):
+        return write_instant(value)
+    found = read_instant(value)
+    if found is None:
+        return ""
+    return write_instant(found[0])
 
 
 def make_policy(style: str, script: str) -> str:
-    """The content security policy: nothing is loaded, and of styles and scripts these two alone are
-    taken.
+    """Return the content security policy: nothing is loaded, and only this style and this script
+    are allowed.
     """
-    hashes = (
-        f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, script)
-    )
     rules = (
         "default-src 'none'",
-        "style-src {}",
-        "script-src {}",
+        f"style-src {_hash(style)}",
+        f"script-src {_hash(script)}",
         "base-uri 'none'",
         "form-action 'none'",
     )
-    return "; ".join(rules).format(*hashes)
+    return "; ".join(rules)
+
+
+def _hash(text: str) -> str:
+    digest = b64encode(sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

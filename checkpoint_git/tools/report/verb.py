@@ -1,4 +1,4 @@
-"""`checkpoint report`: one HTML file that shows the state of all work, for people without a
+"""`checkpoint report`: write one HTML file that shows the state of all work, for people without a
 terminal.
 """
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -56,36 +57,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
-    path = None if args.output == "-" else plan_path(place, args.output, invocation.cwd)
+    path = None
+    if args.output != "-":
+        path = plan_path(place, args.output, invocation.cwd)
     if args.open and path is None:
-        raise CheckpointError(
-            "--open needs a file, and -o - writes to stdout", "leave -o out, or name a file"
-        )
+        message = "--open needs a file, and -o - writes to stdout"
+        raise CheckpointError(message, "leave -o out, or name a file")
 
     trouble: list[str] = []
+    drift = None
+    branch = ""
     with show_progress(invocation) as tell:
         tell("looking at the checkpoints and their history...")
-        summaries = list(
-            read_summaries(
-                StatusQuestion(place, invocation.now, invocation.env, "report", since=args.since)
-            )
-        )
-        drift = None if args.no_doctor else _diagnose(place, invocation, tell, trouble)
-        branch = ""
-        with suppress(CheckpointError):  # the protocols say that the history cannot be read
-            branch = read_branch(place.work_tree) if place.work_tree else ""
+        now, env = invocation.now, invocation.env
+        question = StatusQuestion(place, now, env, "report", since=args.since)
+        summaries = list(read_summaries(question))
+        if not args.no_doctor:
+            drift = _diagnose(place, invocation, tell, trouble)
+        # the protocols report a history that cannot be read
+        with suppress(CheckpointError):
+            if place.work_tree:
+                branch = read_branch(place.work_tree)
 
-    page = make_page(
-        os.path.basename(place.root), branch, invocation.now, summaries, drift, trouble
-    )
+    name = os.path.basename(place.root)
+    page = make_page(name, branch, invocation.now, summaries, drift, trouble)
     text = render(page)
-    data = {
-        "path": path,
-        "bytes": len(text.encode("utf-8")),
-        **{key: value for summary in summaries for key, value in summary.data.items()},
-        "findings_told": None if drift is None else len(drift),
-        "sections": [section.anchor for section in page.sections],
-    }
+    data: dict[str, Any] = {"path": path, "bytes": len(text.encode("utf-8"))}
+    for summary in summaries:
+        data.update(summary.data)
+    data["findings_told"] = None if drift is None else len(drift)
+    data["sections"] = [section.anchor for section in page.sections]
     if path is None:
         lines = [Line(line, hang=-1) for line in text.rstrip("\n").split("\n")]
         return Outcome({**data, "html": text}, lines, exit_code=0)
@@ -95,12 +96,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.open:
         address = Path(path).as_uri()
         data["opened"] = open_page(address, invocation)
-        lines.append(
-            Line(
-                "opened in the browser" if data["opened"] else f"to read it, open {address}",
-                hang=-1,
-            )
-        )
+        result = f"to read it, open {address}"
+        if data["opened"]:
+            result = "opened in the browser"
+        lines.append(Line(result, hang=-1))
 
     return Outcome(data, lines, exit_code=0)
 
@@ -124,24 +123,26 @@ def open_page(address: str, invocation: Invocation) -> bool:
 def _diagnose(
     place: Place, invocation: Invocation, tell: Callable[[str], None], trouble: list[str]
 ) -> list[Finding] | None:
-    """What the doctor finds that tries nothing out; None if it cannot look, with the reason added
-    to the trouble.
+    """Return what the doctor finds without trials; None if it fails, with the reason added to the
+    trouble.
     """
+    # imported here: the doctor imports much
     from checkpoint_git.tools.doctor.catalog import choose_checks
     from checkpoint_git.tools.doctor.checks import TrialFacts
-    from checkpoint_git.tools.doctor.diagnose import diagnose  # the doctor brings much along
+    from checkpoint_git.tools.doctor.diagnose import diagnose
 
     checks = [check for check in choose_checks(()) if check.kind is not TrialFacts]
+    now, env = invocation.now, invocation.env
     try:
-        return diagnose(place, invocation.now, None, checks, env=invocation.env, tell=tell).findings
+        return diagnose(place, now, None, checks, env=env, tell=tell).findings
     except CheckpointError as error:
         trouble.append(f"the doctor failed: {error.message}")
         return None
 
 
 def plan_path(place: Place, wished: str | None, cwd: str) -> str:
-    """Where the page goes; default: the git directory, else the current folder. Raises
-    CheckpointError.
+    """Return the path of the page; default: in the git directory, or in the current folder outside
+    git. Raises CheckpointError for a path that must not be written.
     """
     if wished is None:
         return os.path.join(place.git_dir or cwd, NAME)
@@ -150,31 +151,30 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
     path = os.path.normpath(os.path.join(cwd, wished))
     if os.path.isdir(path):
         path = os.path.join(path, NAME)
+
     shown = escape_controls(path)
     if protocol_of(relative_path(path, place.top)) or os.path.basename(path).endswith(".json"):
         raise CheckpointError(f"{shown} is a data file's name", "name a file that ends in .html")
     if is_inside(path, place.directory) and os.path.basename(path) != os.path.basename(NAME):
         raise CheckpointError(f"{shown} is in the folder of checkpoints", "name a file elsewhere")
-    if link := path.startswith(f"{place.top}/") and find_link(path, place.top):
-        raise CheckpointError(
-            f"{escape_controls(link)} is a symbolic link", "name the place that it leads to"
-        )
+    link = ""
+    if path.startswith(f"{place.top}/"):
+        link = find_link(path, place.top)
+    if link:
+        message = f"{escape_controls(link)} is a symbolic link"
+        raise CheckpointError(message, "name the place that it leads to")
 
-    if not os.path.isdir(os.path.dirname(path)):
-        raise CheckpointError(
-            f"no such directory: {escape_controls(os.path.dirname(path))}", "create it first"
-        )
-
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise CheckpointError(f"no such directory: {escape_controls(folder)}", "create it first")
     return path
 
 
 def write_page(path: str, text: str, *, force: bool) -> None:
-    """Writes the page whole or not at all. force: also over a file that is no page of ours. Raises
-    CheckpointError.
+    """Write the page whole or not at all. force: also over a file that is not a report. Raises
+    CheckpointError for such a file otherwise, and if it cannot be written.
     """
-    shown = escape_controls(path)
     if os.path.exists(path) and not force and _MARK not in read_start(path, _LOOKED_AT):
-        raise CheckpointError(
-            f"{shown} already exists and is not a report", "name another file, or use --force"
-        )
+        message = f"{escape_controls(path)} already exists and is not a report"
+        raise CheckpointError(message, "name another file, or use --force")
     write_file(path, text.encode("utf-8"))

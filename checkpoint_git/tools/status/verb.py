@@ -1,11 +1,12 @@
-"""`checkpoint status`: the state of everything, what waits on you, and what changed since an
-instant.
+"""`checkpoint status`: show the state of all work, what waits for the user, and what changed since
+an instant.
 """
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps, find_gaps
 from checkpoint_git.protocols.contract import StatusQuestion, find_project, read_summaries
@@ -42,7 +43,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="only the most important skill, its next action, blockers",
     )
     parser.add_argument(
-        "--worktrees", action="store_true", help="also what other work trees and branches have done"
+        "--worktrees",
+        action="store_true",
+        help="also what other work trees and branches have done",
     )
     parser.add_argument(
         "--short", action="store_true", help="only the table: one line for each checkpoint"
@@ -58,34 +61,42 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 when a file is broken; the others are shown all the same."""
-    cwd, form = invocation.cwd, getattr(args, "format", "")
-    place = find_place(cwd) if args.skill or args.since else find_project(cwd)
-    height = 0 if args.all or form not in ("", "text") else _find_room(place, invocation)
+    """Show the state; exit with code 1 if a file is broken, after the others are shown."""
+    form = getattr(args, "format", "")
+    is_text = form in ("", "text")
+    if args.skill or args.since:
+        place = find_place(invocation.cwd)
+    else:
+        place = find_project(invocation.cwd)
+
+    height = 0
+    if is_text and not args.all:
+        height = _find_room(place, invocation)
     asked = (args.skill, args.brief, args.since, args.short, args.worktrees, args.merged, height)
-    summaries = list(
-        read_summaries(
-            StatusQuestion(place, invocation.now, invocation.env, "status", form, *asked)
-        )
-    )
+    question = StatusQuestion(place, invocation.now, invocation.env, "status", form, *asked)
+
     data: dict[str, Any] = {}
-    for summary in summaries:
+    lead: list[Block] = []
+    blocks: list[Block] = []
+    findings: list[Finding] = []
+    for summary in read_summaries(question):
         data |= summary.data
-    lead = [block for summary in summaries for block in summary.lead]
-    blocks = [block for summary in summaries for block in summary.blocks]
-    is_screen = form in ("", "text") and invocation.stdout.isatty()
-    # what waits for the user is next to the prompt, and does not scroll away
-    if is_screen and lead:
+        lead += summary.lead
+        blocks += summary.blocks
+        findings += summary.findings
+
+    if lead and is_text and invocation.stdout.isatty():
+        # what waits for the user is next to the prompt, and does not scroll away
         blocks = [*blocks, Line(""), *lead[:-1]]
     else:
         blocks = [*lead, *blocks]
-
-    findings = [finding for summary in summaries for finding in summary.findings]
     return add_gaps(Outcome(data, blocks, findings), (place.work_tree, place.git_dir), invocation)
 
 
 def _find_room(place: Place, invocation: Invocation) -> int:
-    """Return the lines of the terminal without those for what the clone lacks, 0 off a terminal."""
+    """Return how many lines of the terminal are free, without those for what the clone lacks; 0
+    off a terminal.
+    """
     height = invocation.height
     if not height:
         return 0

@@ -1,5 +1,5 @@
-"""`checkpoint validate`: the gate: are the checkpoints valid, in the work tree, in the index or in
-a commit?
+"""`checkpoint validate`: check whether checkpoints are valid, in the work tree, the index or a
+commit.
 """
 
 import os
@@ -29,7 +29,8 @@ HELP = """\
 check checkpoints against the schema and the protocol's rules
 
 examples:
-  checkpoint validate                         the nearest .checkpoints folder; at the repository root, all of them
+  checkpoint validate                         the nearest .checkpoints folder; \
+at the repository root, all of them
   checkpoint validate .checkpoints/build.checkpoint.json
   checkpoint validate --staged                what is staged
   checkpoint validate --rev origin/main       what a commit contains
@@ -54,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """Check the files; exit code 1 on errors, with --strict on warnings too."""
+    """Check the files; exit with code 1 on errors, with --strict on warnings too."""
     findings: list[Finding] = []
     checked: list[dict[str, Any]] = []
     fixed: list[Document] = []
@@ -86,11 +87,14 @@ def _conclude(
     warnings = sum(finding.level == "warning" for finding in findings)
     is_failed = bool(errors or (is_strict and warnings))
     data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": is_strict}
-    counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(
-        0, KINDS[0].noun
-    )
-    text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
-    style: Style = "warn" if warnings else "good"
+    counts = [plural(count, noun) for noun, count in nouns.items()]
+    if not counts:
+        counts.append(plural(0, KINDS[0].noun))
+    text = f"{', '.join(counts)}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
+
+    style: Style = "good"
+    if warnings:
+        style = "warn"
     if is_failed:
         style = "bad"
     return Outcome(data, [Line(text, style)], findings, int(is_failed))
@@ -120,56 +124,73 @@ def _find_unmerged(
 
 
 def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[str]:
-    """found: relative to top. paths: as typed, none for all."""
+    """Return those of the files that the paths name; without paths all of them.
+
+    found: relative to the top. paths: as typed.
+    """
     names = [relative_path(os.path.normpath(os.path.join(cwd, path)), top) for path in paths]
-    return [
-        path
-        for path in found
-        if not names or any(top == name or f"{path}/".startswith(f"{name}/") for name in names)
-    ]
+    if not names or top in names:
+        return list(found)
+    return [path for path in found if any(f"{path}/".startswith(f"{name}/") for name in names)]
 
 
 def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
-    """All files of the project with the nearest .checkpoints; without one, of the nearest folder
-    that has any. At the top of a work tree, those of every project in it that git tracks: to look
+    """Read all files of the project with the nearest .checkpoints; without one, of the nearest
+    folder that has any.
+
+    At the top of a work tree these are the files of every project in it that git tracks: to look
     for others takes a process.
     """
+    roots: list[str] = []
     try:
         place = find_place(cwd)
         folder, top = place.root, place.top
-        is_top = os.path.abspath(cwd) == place.top and has_nested_folders(place.git_dir or "")
-        roots = _list_roots(cwd, env, tracked=True) if is_top else []
+        if os.path.abspath(cwd) == place.top and has_nested_folders(place.git_dir or ""):
+            roots = _list_roots(cwd, env, tracked=True)
     except CheckpointError:
-        folder, repository = os.path.abspath(cwd), find_repository(cwd)
-        roots = [] if find_files(folder) else _list_roots(cwd, env)
+        folder = os.path.abspath(cwd)
+        if not find_files(folder):
+            roots = _list_roots(cwd, env)
+        repository = find_repository(cwd)
         while not roots and not find_files(folder):
             if (repository and folder == repository[0]) or folder == os.path.dirname(folder):
                 raise
             folder = os.path.dirname(folder)
-        top = repository[0] if repository else folder  # which no link may leave
+        top = repository[0] if repository else folder
 
-    paths = [path for each in dict.fromkeys([folder, *roots]) for path in find_files(each)]
+    paths: list[str] = []
+    for root in dict.fromkeys([folder, *roots]):
+        paths += find_files(root)
+    # no link may leave the top
     return ((relative_path(path, top), read_content(path, top)) for path in paths)
 
 
 def _list_roots(cwd: str, env: Mapping[str, str], *, tracked: bool = False) -> list[str]:
+    """Return the folders at or below the current one that have checkpoints; [] outside git."""
     from checkpoint_git.git.worktree import list_roots
 
     repository = find_repository(cwd)
-    roots = list_roots(repository[0], env, tracked=tracked) if repository else []
-    return [root for root in roots if is_inside(root, cwd)]
+    if repository is None:
+        return []
+    return [
+        root for root in list_roots(repository[0], env, tracked=tracked) if is_inside(root, cwd)
+    ]
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
-    """The files that paths name; a folder means those in it. Raises CheckpointError for a path that
-    is not there. Each file is read when its turn comes; one that is named twice is one file.
+    """Read the files that paths name; a folder means those in it. Raises CheckpointError for a
+    path that does not exist. Each file is read when its turn comes; one that is named twice is one
+    file.
     """
     found: dict[str, tuple[str, str]] = {}
+    repository = find_repository(cwd)
     for path in paths:
-        full, repository = os.path.normpath(os.path.join(cwd, path)), find_repository(cwd)
-        if repository and not os.path.lexists(full):  # as it is printed everywhere: from the top
+        full = os.path.normpath(os.path.join(cwd, path))
+        if repository and not os.path.lexists(full):
+            # paths are printed from the top
             from_top = os.path.normpath(os.path.join(repository[0], path))
-            full = from_top if os.path.lexists(from_top) else full
+            if os.path.lexists(from_top):
+                full = from_top
         found.update(_find_named(full))
     return ((name, read_content(path, top)) for name, (path, top) in found.items())
 
@@ -180,38 +201,50 @@ def _find_named(path: str) -> dict[str, tuple[str, str]]:
     """
     repository = find_repository(os.path.dirname(path))
     if os.path.isdir(path) and not protocol_of(path):
-        return _find_in_folder(path, repository[0] if repository else path)
+        top = repository[0] if repository else path
+        return _find_in_folder(path, top)
     if not os.path.lexists(path):
-        raise CheckpointError(
-            f"{path} does not exist", "name a checkpoint file, or a folder with .checkpoints"
-        )
+        hint = "name a checkpoint file, or a folder with .checkpoints"
+        raise CheckpointError(f"{path} does not exist", hint)
 
-    # outside git a file is shown from its own folder, or from that of its project where its name is
-    # fixed
-    fixed = next(
-        (name for name in fixed_paths() if path.endswith(f"/{name}")), os.path.basename(path)
-    )
-    return dict([_name(path, repository[0] if repository else path.removesuffix(f"/{fixed}"))])
+    if repository:
+        top = repository[0]
+    else:
+        # shown from its own folder, or from its project's if its name is fixed
+        shown = os.path.basename(path)
+        for name in fixed_paths():
+            if path.endswith(f"/{name}"):
+                shown = name
+                break
+        top = path.removesuffix(f"/{shown}")
+    return dict([_name(path, top)])
 
 
 def _name(path: str, top: str) -> tuple[str, tuple[str, str]]:
-    # of a kind that may be anywhere from its base at least: what it must say depends on its folders
-    kind, base = find_kind(path), path.rsplit("/", 3)[0]
-    wall = base if kind and not kind.folder and not f"{base}/".startswith(f"{top}/") else top
-    return relative_path(path, wall), (path, wall)
+    """Return the name that is shown for a file, and the file with the folder no link may leave."""
+    kind = find_kind(path)
+    base = path.rsplit("/", 3)[0]
+    # a file of a kind that may be anywhere is shown from its base at least: its folders say what
+    # it must contain
+    if kind and not kind.folder and not f"{base}/".startswith(f"{top}/"):
+        top = base
+    return relative_path(path, top), (path, top)
 
 
 def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
-    """Those of a project, else those right in a folder of checkpoints, else those of kinds that may
-    be anywhere.
+    """Return the files of a project, or those directly in a folder of checkpoints, or those of
+    kinds that may be anywhere.
     """
     find_skill = open_room(KINDS[0].name).layout.find_skill
-    paths = find_files(folder)
+    paths: list[str] = []
     if not os.path.isdir(os.path.join(folder, KINDS[0].folder)):
-        paths = [
-            os.path.join(folder, name) for name in sorted(os.listdir(folder)) if find_skill(name)
-        ] + paths
-    return dict(_name(path, top) for path in paths or find_scattered_files(folder))
+        for name in sorted(os.listdir(folder)):
+            if find_skill(name):
+                paths.append(os.path.join(folder, name))
+    paths += find_files(folder)
+    if not paths:
+        paths += find_scattered_files(folder)
+    return dict(_name(path, top) for path in paths)
 
 
 def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
@@ -220,13 +253,15 @@ def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
 
     repository = find_repository(cwd)
     top = repository[0] if repository else None
-    # a server, whose repositories are bare, can look at a commit too
+    # on a server, whose repositories are bare, a commit can be checked too
     if top is None and not args.staged:
         top = read_bare_top(cwd, clean_env(env))
     if top is None:
-        raise CheckpointError(
-            f"{cwd} is not inside a git repository", "--staged and --rev read from git"
-        )
+        message = f"{cwd} is not inside a git repository"
+        raise CheckpointError(message, "--staged and --rev read from git")
 
-    files = (staged.read_staged(top) if args.staged else staged.read_committed(top, args.rev)).files
+    if args.staged:
+        files = staged.read_staged(top).files
+    else:
+        files = staged.read_committed(top, args.rev).files
     return files.only(_choose([entry.path for entry in files.entries], args.paths, cwd, top))
