@@ -119,8 +119,8 @@ class SetupFacts:
 
 
 def _advise_init(facts: SetupFacts) -> Hint:
-    """Return the hint to set it up; plain init leaves a repository of the JavaScript original as it
-    is.
+    """Return the hint to set it up; plain init leaves a repository of the JavaScript original as
+    it is.
     """
     if attributes.OTHER_DRIVER not in facts.merge_attributes.values():
         return _INSTALL
@@ -170,8 +170,8 @@ def find_stale_locks(facts: SetupFacts) -> Iterator[Finding]:
 def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     """Attributes or configuration that do not lead to the merge driver.
 
-    `merge=union` is among them. As a warning, what `.gitattributes` alone gives to other clones; as
-    a note, our lines are missing in HEAD's or the default branch's `.gitattributes`.
+    `merge=union` is among them. As a warning, what `.gitattributes` alone gives to other clones;
+    as a note, our lines are missing in HEAD's or the default branch's `.gitattributes`.
     """
     setup = facts.installation
     if setup is None or not setup.is_there:
@@ -271,7 +271,8 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
     wanted = (driver_settings.RECURSIVE, driver_settings.BASE_DRIVER)
     missing = ", ".join(key for key in wanted if not setup.settings.get(key))
     if missing:
-        message = f"git's configuration lacks {missing}: criss-cross merges may conflict more often"
+        result = "criss-cross merges may conflict more often"
+        message = f"git's configuration lacks {missing}: {result}"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
 
 

@@ -1,5 +1,5 @@
-"""The files of a forge's jobs that check and merge pull requests: made from templates, planned, and
-removed again.
+"""The files of a forge's jobs that check and merge pull requests: made from templates, planned,
+and removed again.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""Hook scripts: their names, the state of a file in a hooks folder, and how our block is put in and
-taken out.
+"""Hook scripts: their names, the state of a file in a hooks folder, and how our block is put in
+and taken out.
 """
 
 import os

@@ -57,7 +57,8 @@ examples:
   checkpoint init --dry-run              only show what would be done
   checkpoint init --hooks none           no hooks
   checkpoint init --hooks config         hooks in git's configuration, no files (git 2.54)
-  checkpoint init --narrative conflict   ask whenever both sides changed phase, step, status or summary
+  checkpoint init --narrative conflict   ask whenever both sides changed \
+phase, step, status or summary
   checkpoint init --adopt                take over from the merge driver opchain-checkpoint
   checkpoint init --agent auto           also set up the coding agents used here
   checkpoint init --ci github            also write jobs that check and merge pull requests
@@ -294,8 +295,8 @@ def _check_bare(options: Options) -> None:
 def find_wanted(
     survey: Survey, options: Options, cwd: str, copies: Sequence[SetupStep] = ()
 ) -> plan.WantedSetup:
-    """Return the set-up that the options ask for; where they say nothing, an earlier init's choices
-    stay. copies: the steps that copy the schema of other JSON files.
+    """Return the set-up that the options ask for; where they say nothing, an earlier init's
+    choices stay. copies: the steps that copy the schema of other JSON files.
     """
     command_line = survey.settings.get(driver_settings.DRIVER, "")
     installed = driver_settings.read_driver_command(command_line)
@@ -463,7 +464,7 @@ def _check_result(
 
 
 def _find_ignored(rule: str) -> Finding:
-    """rule: as "file:line: pattern"."""
+    """Return a finding about the rule that hides checkpoints, given as "file:line: pattern"."""
     path, line, pattern = (*rule.split(":", 2), "", "")[:3]
     keeps_out = f"the pattern{pattern} keeps .checkpoints out of git"
     message = f"{keeps_out}, so checkpoints do not survive this clone"
@@ -505,7 +506,7 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
 
 
 def _summarize(result: InitResult, shared: Sequence[str]) -> str:
-    """shared: the files that were changed and that other clones get."""
+    """Return what was set up. shared: the files that were changed and that other clones get."""
     if not any(step.change for step in result.steps):
         return "already set up"
     parts = [*shared]

@@ -89,7 +89,8 @@ def plan_settings(survey: Survey, wanted: WantedSetup) -> list[SetupStep]:
 def _leave_setting(survey: Survey, key: str) -> SetupStep:
     hint: AnyHint = ""
     if key in survey.settings:
-        hint = chain("to use ours", (("git", "config", "--unset-all", key), ("checkpoint", "init")))
+        unset = ("git", "config", "--unset-all", key)
+        hint = chain("to use ours", (unset, ("checkpoint", "init")))
     return SetupStep("skip", key, "is defined by something else", hint=hint)
 
 
@@ -149,7 +150,7 @@ def _find_shared_drivers(state: FileState, wanted: WantedSetup) -> dict[str, str
 
 
 def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str]) -> SetupStep:
-    """others: the merge driver of each pattern of other files."""
+    """Return the step for an attributes file. others: the driver of each other pattern."""
     other_lines = [f"{name} merge={driver}" for name, driver in others.items()]
     lines = "; ".join([*attributes.attribute_lines(), *other_lines])
     if state.blocked:
@@ -167,7 +168,7 @@ def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str
 
 
 def _write_attributes(state: FileState, others: Mapping[str, str]) -> bytes:
-    """Return the file with our lines. Raises CheckpointError if the marks of our block are broken."""
+    """Return the file with our lines. Raises CheckpointError if our block's marks are broken."""
     data = state.lost if state.data is None else state.data
     if data is None:
         notes: tuple[Note, ...] = ("new folder",) if state.missing_folders else ()

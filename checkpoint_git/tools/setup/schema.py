@@ -1,5 +1,5 @@
-"""`checkpoint schema`: print the JSON Schemas of our files; and `init --schemas`, which writes them
-beside the checkpoints.
+"""`checkpoint schema`: print the JSON Schemas of our files; and `init --schemas`, which writes
+them beside the checkpoints.
 """
 
 import argparse
@@ -38,7 +38,8 @@ examples:
   checkpoint schema skill                the schema of a checkpoint
   checkpoint schema x-merge              the schema of x-merge, for schemas of your own
 
-  check-jsonschema --schemafile .checkpoints/schemas/skill.schema.json .checkpoints/*.checkpoint.json
+  check-jsonschema --schemafile .checkpoints/schemas/skill.schema.json \
+.checkpoints/*.checkpoint.json
 """
 
 _META_SCHEMA = "x-merge"  # of the keywords that say how files merge

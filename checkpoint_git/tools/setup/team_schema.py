@@ -1,4 +1,4 @@
-"""A team's schema: a tracked file, named in .gitattributes by its digest, accepted by each clone."""
+"""A team's schema: a tracked file that .gitattributes names by digest and each clone accepts."""
 
 import os
 import re
@@ -60,7 +60,7 @@ def _is_inside(path: str) -> bool:
 
 
 def find_unaccepted(place: Repository, settings: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each schema that the team agreed on, and that this clone does not use."""
+    """Yield a finding for each schema that the team agreed on and this clone does not use."""
     if place.bare:
         return
     shared = read_content(os.path.join(place.work_tree, attributes.FILE), place.work_tree)
