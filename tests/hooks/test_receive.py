@@ -225,7 +225,7 @@ def test_a_server_whose_python_is_gone_refuses_and_says_whom_to_ask(
     receive = f"env PATH=/usr/bin:/bin {shutil.which('git')} receive-pack"
     done = clone.run("git", "push", "-q", f"--receive-pack={receive}", "origin", "main")
     assert done.returncode == 1
-    assert "Ask who runs it to install checkpoint-git" in said(done)
+    assert "Ask its administrator to install checkpoint-git" in said(done)
 
 
 def test_a_bare_path_is_enough(clone: GitRepo) -> None:
