@@ -223,7 +223,7 @@ def check_push(question: HookSubject, invocation: Invocation) -> list[Finding]:
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[HookSubject]:
     losses = staged.read_losses(invocation.cwd, _APPEND_ONLY, staged=True, env=invocation.env)
-    return [HookSubject("what is staged", staged.read_staged_changes(invocation.cwd), losses)]
+    return [HookSubject("the staged files", staged.read_staged_changes(invocation.cwd), losses)]
 
 
 def _ask_pushed(words: list[str], invocation: Invocation) -> list[HookSubject]:
@@ -322,7 +322,7 @@ _FIX_IN_COMMIT = Line(
     "Fix the files in a new commit and push again; --no-verify pushes them as they are."
 )
 _FIX_LATER = Line(
-    "Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them."
+    "The commit was made. Fix the files before you push: the pre-push hook rejects them."
 )
 _FIX_AND_PUSH = Line(
     "Fix the files in a new commit and push again",

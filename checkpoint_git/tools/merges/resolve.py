@@ -58,11 +58,11 @@ exit 1: conflicts remain
 
 # what the two sides are in git's operation
 _SIDES = {
-    "merge": "a merge: ours is your branch, theirs the one that is merged into it",
-    "rebase": "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit",
-    "cherry-pick": "a cherry-pick: ours is your branch, theirs the picked commit",
-    "revert": "a revert: ours is your branch, theirs the state before the reverted commit",
-    "am": "git am: ours is your branch, theirs the patch",
+    "merge": "merging: ours = your branch, theirs = the branch being merged",
+    "rebase": "rebasing: ours = the branch you rebase onto (upstream), theirs = your commit",
+    "cherry-pick": "cherry-picking: ours = your branch, theirs = the picked commit",
+    "revert": "reverting: ours = your branch, theirs = the state before the reverted commit",
+    "am": "applying a patch: ours = your branch, theirs = the patch",
     "": "",
 }
 
@@ -239,7 +239,8 @@ def _select(
         if matching:
             continue
         if any(name in conflicts.others for name in names):
-            hint = "resolve it as usual: in an editor, or with git mergetool"
+            mergetool = ("git", "mergetool", "--", path)
+            hint = advise("resolve it as usual, in an editor or with", *mergetool)
             raise CheckpointError(f"{path} is unmerged, but it is not a checkpoint", hint)
         if not read_index(top.work_tree, [f":(top,literal){name}" for name in names]):
             raise CheckpointError(

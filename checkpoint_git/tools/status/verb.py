@@ -32,7 +32,7 @@ exit 1: a checkpoint is invalid
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "skill", metavar="NAME", nargs="?", help="show this one in full; default: all"
+        "skill", metavar="NAME", nargs="?", help="show only this one, in full; default: all"
     )
     parser.add_argument(
         "--all", action="store_true", help="on a terminal: all, even if it is more than a screen"

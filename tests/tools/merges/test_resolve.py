@@ -753,7 +753,7 @@ def test_a_rebase_is_explained(repo: GitRepo) -> None:
     branch_with(repo, "left", checkpoint_text(**OURS))
     repo.git("rebase", "right", check=False)
     ran = run(repo, "--take", "theirs")
-    assert "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit" in said(
+    assert "rebasing: ours = the branch you rebase onto (upstream), theirs = your commit" in said(
         ran
     )
     assert "finish with: git rebase --continue" in said(ran)
@@ -763,10 +763,8 @@ def test_a_rebase_is_explained(repo: GitRepo) -> None:
 
 def test_what_the_sides_are_is_said_before_the_first_question(repo: GitRepo) -> None:
     ran = run(conflicted(repo), answer="o\no\n")
-    assert ran.stderr.startswith(
-        "a merge: ours is your branch, theirs the one that is merged into it\n"
-    )
-    assert "a merge: " not in said(ran)
+    assert ran.stderr.startswith("merging: ours = your branch, theirs = the branch being merged\n")
+    assert "merging: " not in said(ran)
 
 
 @pytest.mark.parametrize("operation", ["cherry-pick", "revert"])
