@@ -37,7 +37,10 @@ class CommandLine(NamedTuple):
 
 
 _MOST_NAMES = 12  # checkpoints that a hint names
-_MEANT_OPTIONS = {"--list": "checkpoint status --short", "--open": "checkpoint report"}
+_MEANT_OPTIONS = {
+    "--list": advise("did you mean", "checkpoint", "status", "--short"),
+    "--open": advise("did you mean", "checkpoint", "report"),
+}
 _UNKNOWN = "no checkpoint named"
 _GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-P", "--no-pager", "-q", "--quiet"))
 _GLOBAL_VALUES = ("-C", "--format")
@@ -147,10 +150,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with a hint that fits what argparse complains about."""
         near = find_meant(message, list(self._option_string_actions))
-        if near:
-            hint: AnyHint = f"did you mean {near}?"
-        else:
-            hint = " ".join(self.format_usage().split())
+        hint = near or " ".join(self.format_usage().split())
 
         words = self.request.words
         strange = message.partition("unrecognized arguments: ")[2].split(" ")[0]
@@ -289,16 +289,17 @@ class _Parser(argparse.ArgumentParser):
         return value
 
 
-def find_meant(message: str, options: Sequence[str]) -> str:
-    """Return the option probably meant by the one that argparse's message complains about, or "".
+def find_meant(message: str, options: Sequence[str]) -> AnyHint:
+    """Return what was probably meant by the option that argparse's message complains about, or "".
 
     options: those of the verb.
     """
     rest = message.partition("unrecognized arguments: ")[2]
     word = rest.split(" ")[0].split("=")[0]
-    if not word:
-        return ""
-    return _MEANT_OPTIONS.get(word) or find_near(word, options)
+    if word in _MEANT_OPTIONS:
+        return _MEANT_OPTIONS[word]
+    near = find_near(word, options) if word else ""
+    return f"did you mean {near}?" if near else ""
 
 
 def find_near(word: str, known: Sequence[str]) -> str:

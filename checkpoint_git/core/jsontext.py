@@ -232,7 +232,7 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
     marker = _find_marker(text)
     if marker >= 0:
         message = "the file has conflict markers: a merge was not finished here"
-        hint = "edit the file: keep what both sides wrote, delete the marker lines, then git add it"
+        hint = "edit the file: keep what both sides wrote, delete the marker lines, then stage it"
         return JsonTextError("json/conflict-markers", message, text, marker, hint)
 
     from checkpoint_git.core.jsonfault import find_fault

@@ -10,15 +10,16 @@ OPTIONS = ["--brief", "--since", "--format", "-C"]
 @rows(
     ("message", "meant"),
     [
-        ("unrecognized arguments: --brif", "--brief"),
-        ("unrecognized arguments: --sinse=2026-01-01 more", "--since"),
+        ("unrecognized arguments: --brif", "did you mean --brief?"),
+        ("unrecognized arguments: --sinse=2026-01-01 more", "did you mean --since?"),
+        ("unrecognized arguments: --list", "did you mean: checkpoint status --short"),
         ("unrecognized arguments: --zzz", ""),
         ("the following arguments are required: NAME", ""),
         ("", ""),
     ],
 )
 def test_a_mistyped_word_is_answered_with_the_nearest_known_one(message: str, meant: str) -> None:
-    assert find_meant(message, OPTIONS) == meant
+    assert str(find_meant(message, OPTIONS)) == meant
 
 
 @pytest.mark.parametrize(

@@ -129,9 +129,9 @@ def read_touched(cwd: str, merge: MergeCommit, env: Env = None) -> Touched:
 
 def read_touched_each(
     cwd: str, merges: Sequence[MergeCommit], env: Env = None
-) -> Iterator[Touched | str]:
-    """What each merge touched, or a sentence. Raises CheckpointError at the end if nothing is known
-    of any.
+) -> Iterator[Touched | CheckpointError]:
+    """Yield what each merge touched, or why that is not known. Raises CheckpointError at the end if
+    nothing is known of any.
     """
     missing = objects.find_missing(
         cwd, sorted({parent for merge in merges for parent in merge.parents}), env
@@ -148,7 +148,7 @@ def read_touched_each(
             else next(touched)
         )
         errors += [found] if isinstance(found, CheckpointError) else []
-        yield f"{found.message}; {found.hint}" if isinstance(found, CheckpointError) else found
+        yield found
 
     if errors and len(errors) == len(merges):
         raise errors[0]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise
 from checkpoint_git.git.isolated_dir import open_sealed
 from checkpoint_git.git.merges.conflicts import find_top
 from checkpoint_git.git.merges.trees import write_blobs, write_tree
@@ -75,7 +76,8 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     subject = message.partition("\n")[0]
     words = ["update-ref", "-m", f"checkpoint audit: {subject}", "HEAD", commit, site.head]
     if run_git(words, cwd, env=env, check=False).code != 0:
-        hint = "check what is staged (git diff --cached), then commit or unstage it"
+        show = ("git", "diff", "--cached")
+        hint = advise("check what is staged", *show, more=", then commit or unstage it")
         raise CheckpointError("HEAD moved during the repair, so it was not committed", hint)
 
     return commit

@@ -64,7 +64,7 @@ class GraphDifference(NamedTuple):
     def __str__(self) -> str:
         ours = _quote(self.ours)
         theirs = _quote(self.theirs)
-        return f"{self.field}: checkpoint {ours}, {self.place} {theirs}; the {self.winner} wins"
+        return f"{self.field}: {ours} in the checkpoint, {theirs} at {self.place}; the {self.winner} wins"
 
 
 def _quote(text: str) -> str:

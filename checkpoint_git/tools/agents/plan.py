@@ -277,7 +277,7 @@ def _plan_notes(notes: str, path: str, file: FileState) -> SetupStep:
         return SetupStep(
             "advise",
             path,
-            f"{file.blocked}; add to it what `checkpoint init --agent` would: {text}",
+            f"{file.blocked}; add our block by hand: {text}",
         )
 
     try:
@@ -286,7 +286,7 @@ def _plan_notes(notes: str, path: str, file: FileState) -> SetupStep:
             return SetupStep("skip", path, f"our block was changed since init wrote it; {_RENEW}")
         after = put_block(file.data, body, comment=MARKDOWN)
     except CheckpointError as error:
-        return SetupStep("skip", path, f"{error.message}: {error.hint}")
+        return SetupStep("skip", path, error.message, hint=error.hint)
 
     text = _TRACKED if file.data is None else f"a block at its end; {_TRACKED}"
     return write_step(path, file.path, file.data, after, text)
@@ -297,7 +297,7 @@ def _plan_notes_removal(path: str, file: FileState) -> SetupStep | None:
     try:
         block = find_block(data)
     except CheckpointError as error:
-        return SetupStep("skip", path, f"{error.message}: {error.hint}")
+        return SetupStep("skip", path, error.message, hint=error.hint)
 
     if block is None:
         return None

@@ -50,6 +50,6 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     lines = [Line(f"{args.skill} is yours until {until} ({target.where})", "good", hint=release)]
     if not os.path.lexists(target.path):
         hint = command("checkpoint", "status", more=" lists those that are")
-        lines.append(Line(f"found no checkpoint {args.skill} here", "warn", hint=hint))
+        lines.append(Line(f"no such checkpoint here: {args.skill}", "warn", hint=hint))
 
     return Outcome({"claim": wish.data, "held": True, "remote": target.remote or None}, lines)

@@ -73,8 +73,10 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     setup = facts.context.facts(SetupFacts).installation
     if setup:
         commands = replace_driver(setup)
-    again = "set it up again (git config merge.checkpoint.driver shows the command)"
-    hint = chain(again, commands)
+    hint = join_hints(
+        chain("set it up again", commands),
+        command("git", "config", "merge.checkpoint.driver", more=" shows what git runs"),
+    )
 
     troubles = [proof.clean, proof.conflict]
     if proof.crossed:

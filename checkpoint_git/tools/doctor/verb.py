@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.codes import SIDE_BY_SIDE
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import LEVELS, Finding
-from checkpoint_git.core.hint import Argv, Blank, advise, command, join_hints
+from checkpoint_git.core.hint import (
+    AnyHint,
+    Argv,
+    Blank,
+    Hint,
+    advise,
+    command,
+    join_hints,
+    steps_of,
+)
 from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
@@ -339,9 +348,7 @@ def _diagnose_bare(
         count = len(files)
         for document in iterate_checked(files, invocation.now):
             for finding in document.findings:
-                if finding.hint:
-                    finding = finding._replace(hint=f"in a clone: {finding.hint}")
-                findings.append(finding)
+                findings.append(finding._replace(hint=_in_clone(finding.hint)))
 
     data = {"bare": folder, "checks": codes, "documents": count}
     title = f"a bare repository, {plural(count, 'checkpoint')} at HEAD"
@@ -357,6 +364,15 @@ def _report(found: Diagnosis, args: argparse.Namespace, cwd: str) -> Outcome:
         # somebody who names a skill wants to know all about it
         over = frozenset()
     return _conclude(title, data, type_hints(found.findings, cwd), suppressed, args, over)
+
+
+def _in_clone(hint: AnyHint) -> AnyHint:
+    """Return a hint that says that it is for a clone, because a bare repository has no files."""
+    if not hint:
+        return ""
+    first, *others = steps_of(hint)
+    text = f"in a clone: {first.text}" if first.text else "in a clone"
+    return Hint(first._replace(text=text), *others)
 
 
 def _conclude(

@@ -99,11 +99,11 @@ def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> MergeCommit:
 
 
 def _judge(
-    commit: MergeCommit, touched: Touched | str, schemas: Schemas, paths: Sequence[str]
+    commit: MergeCommit, touched: Touched | CheckpointError, schemas: Schemas, paths: Sequence[str]
 ) -> AuditedMerge:
     event = make_event(commit)
-    if isinstance(touched, str):
-        return AuditedMerge(event, [], reason=touched)
+    if isinstance(touched, CheckpointError):
+        return AuditedMerge(event, [], reason=touched.message, hint=touched.hint)
     files = [schemas.audit(file) for file in touched.files]
     for audited in files:
         audited.release_trees()
@@ -143,7 +143,7 @@ def _describe_merge(merge: AuditedMerge) -> Iterator[Line]:
     parents = ", ".join(parent[:8] for parent in event.parents)
     yield Line(f"merge {event.commit[:12]} of {parents}: {shorten(event.subject, 80)}", "strong")
     if merge.reason:
-        yield Line(f"  cannot be judged: {merge.reason}", "warn")
+        yield Line(f"  cannot be judged: {merge.reason}", "warn", hint=merge.hint)
         return
 
     if not merge.bases:

@@ -177,8 +177,8 @@ def list_merges(cwd: str, asked: AuditRange, env: Env) -> list[str]:
 
 def make_cut(commit: MergeCommit) -> AuditedMerge:
     """Return a merge that cannot be audited because a shallow clone ends at it."""
-    reason = f"this clone was cut off there; {UNSHALLOW}"
-    return AuditedMerge(make_event(commit), [], reason=reason)
+    reason = "this clone was cut off there"
+    return AuditedMerge(make_event(commit), [], reason=reason, hint=UNSHALLOW)
 
 
 def keep_paths(found: AuditResult, paths: Sequence[str]) -> AuditResult:

@@ -145,12 +145,16 @@ def plan_file(case: Case, request: ResolveRequest, now: int, asker: Asker | None
 
 
 def _leave_blocked(case: Case) -> Resolved:
-    code = "resolve/not-a-file"
-    advice = "keep the version you want, then"
     if case.reason:
-        code = "resolve/not-valid"
-        advice = "edit the file, then"
-    return _leave(case, (), code, case.blocked, advise(advice, "git", "add", "--", case.typed))
+        hint = advise("edit the file, then", "git", "add", "--", case.typed)
+        return _leave(case, (), "resolve/not-valid", case.blocked, hint)
+
+    hint = join_hints(
+        advise("to take your version", "git", "checkout", "--ours", "--", case.typed),
+        advise("or the other one", "git", "checkout", "--theirs", "--", case.typed),
+        advise("then", "git", "add", "--", case.typed),
+    )
+    return _leave(case, (), "resolve/not-a-file", case.blocked, hint)
 
 
 def _plan_edited(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.hint import Hint, command
+from checkpoint_git.core.hint import AnyHint, Hint, command
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.merges.merges import MergeCommit, Versions
@@ -94,6 +94,7 @@ class AuditedMerge(NamedTuple):
     crowded: tuple[str, ...] = ()  # paths of an octopus that more than two parents changed
     others: int = 0  # files that are not checkpoints and stop the merge
     reason: str = ""  # why nothing is known
+    hint: AnyHint = ""  # what to do about the reason
     bases: Sequence[str] = ()
 
     @property
@@ -168,9 +169,8 @@ def _list_unknown(merge: AuditedMerge) -> Iterator[Finding]:
         name = f"merge {merge.event.commit[:12]}"
 
     if merge.reason:
-        reason, _, hint = merge.reason.partition("; ")
-        message = f"{name} could not be judged: {reason}"
-        yield Finding(NOT_AUDITED, "warning", message, hint=hint)
+        message = f"{name} could not be judged: {merge.reason}"
+        yield Finding(NOT_AUDITED, "warning", message, hint=merge.hint)
     for path in merge.crowded:
         message = f"{name}: more than two parents changed this file, so it is not checked"
         yield Finding(NOT_AUDITED, "warning", message, path)
@@ -179,7 +179,7 @@ def _list_unknown(merge: AuditedMerge) -> Iterator[Finding]:
 def describe(merge: AuditedMerge) -> Line:
     title = merge.event.title
     if merge.reason:
-        return Line(f"{title}: not checked: {merge.reason}", "warn")
+        return Line(f"{title}: not checked: {merge.reason}", "warn", hint=merge.hint)
     counts = count_kinds([merge])
     if not counts:
         return Line(f"{title}: every entry follows the merge rules", "good")

@@ -107,8 +107,8 @@ def audit_merges(
     """
     found = read_touched_each(cwd, [commit for commit, _ in events], env)
     for (commit, event), touched in zip(events, found, strict=True):
-        if isinstance(touched, str):
-            yield AuditedMerge(event, [], reason=touched)
+        if isinstance(touched, CheckpointError):
+            yield AuditedMerge(event, [], reason=touched.message, hint=touched.hint)
             continue
 
         files = [file for file in map(schemas.audit, touched.files) if file.is_suspect]

@@ -3,7 +3,6 @@ forge's page.
 """
 
 import argparse
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -233,19 +232,21 @@ def _describe(done: Premerge) -> Iterator[Line]:
 
 
 def _advise(request: PullRequest) -> list[Line]:
-    branch = shlex.quote(request.head_name)
-    remote = shlex.quote(request.remote)
-    base = f"{request.remote}/{request.base_name}"
+    """Return the commands that settle the conflicts, a line for each step."""
+    branch = request.head_name
+    remote = request.remote
+    base = f"{remote}/{request.base_name}"
     if request.base.startswith(request.base_name):
         base = request.base_name  # an id
-    base = shlex.quote(base)
-    return [
-        Line("to settle it on your machine:"),
-        Line(f"  git fetch {remote} && git switch {branch}"),
-        Line(f"  git merge {base}"),
-        Line("  checkpoint resolve"),
-        Line(f"  git commit && git push {remote} {branch}"),
+
+    steps: list[list[Argv]] = [
+        [("git", "fetch", remote), ("git", "switch", branch)],
+        [("git", "merge", base)],
+        [("checkpoint", "resolve")],
+        [("git", "commit"), ("git", "push", remote, branch)],
     ]
+    lines = [Line("  ", hint=chain("", commands)) for commands in steps]
+    return [Line("to settle it on your machine:"), *lines]
 
 
 def _data(request: PullRequest, done: Premerge) -> dict[str, Any]:

@@ -224,8 +224,7 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     if not all(version.is_file for version in versions):
         return "one side has a symbolic link or a submodule in its place"
     if any(len(version.data) > MAX_BYTES for version in versions):
-        way_out = "take one whole with git checkout --ours or --theirs"
-        return f"one side has more than {MAX_BYTES >> 20} MB: {way_out}"
+        return f"one side has more than {MAX_BYTES >> 20} MB"
 
     full = os.path.join(work_tree, unmerged.path)
     if link := find_link(os.path.dirname(unmerged.path), work_tree):

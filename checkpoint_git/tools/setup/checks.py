@@ -318,7 +318,7 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     result = "git merges checkpoints as text, and hooks refuse them"
     if _is_on_path(facts):
         result = "merges and hooks only work where `checkpoint` is on PATH"
-    text = "set it up with a Python that stays, such as one installed with pipx"
+    text = "install checkpoint-git permanently, such as with pipx, then"
     hint = advise(text, "checkpoint", "init")
     yield Finding("driver/broken", "error", f"{gone}; {result}", REPOSITORY, hint=hint)
 
@@ -383,7 +383,7 @@ def _describe_elsewhere(setup: Installation) -> Finding:
     message = (
         f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
     )
-    what = "call `checkpoint hook` from the hooks there, or use this clone's own"
+    what = "call our hooks from the hooks there, or use this clone's own"
     hint = chain(what, _OWN_HOOKS)
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
 

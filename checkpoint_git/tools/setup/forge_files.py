@@ -51,7 +51,7 @@ _TEMPLATES: dict[Forge, dict[str, str]] = {
     "gitlab": {_INCLUDED: "gitlab-checkpoints.yml", ".gitlab-ci.yml": "gitlab-ci.yml"},
 }
 _TRACKED = "commit it: the forge reads it from there"
-_FOREIGN = "it is a file of your own; move it away, and `checkpoint init --ci` writes a new one"
+_FOREIGN = "it is a file of your own; move it away and run this again to get a new one"
 # what can be in a forge's list of branches, where some letters mean more than themselves
 PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 

@@ -125,7 +125,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --agent: take a restore point before tool calls and after turns; block nothing",
     )
-    add("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
+    add(
+        "--adopt",
+        action="store_true",
+        help="take over from an older merge driver, opchain-checkpoint",
+    )
     add(
         "--schemas",
         action="store_true",
@@ -455,7 +459,7 @@ def _check_result(
         named = "hooks and the merge driver name a Python in a cache of uvx or pipx"
         message = f"{named}, and stop when it is emptied"
         hint = join_hints(
-            advise_installation("install checkpoint-git to stay, for example"),
+            advise_installation("install checkpoint-git permanently, for example"),
             advise("then", "checkpoint", "init"),
         )
         findings.append(Finding("driver/temporary", "warning", message, REPOSITORY, hint=hint))
@@ -497,8 +501,9 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
         does = "it merges and checks what is pushed to it, and has no files"
         lines.append(Line(f"This is a bare repository: {does}."))
     elif result.work_tree is None:
-        missing = "no merge driver, no hooks; run `git init`, then this again"
-        lines.append(Line(f"this is not a git repository: {missing}", "warn"))
+        text = "this is not a git repository: no merge driver, no hooks"
+        hint = command("git", "init", more=", then run this again")
+        lines.append(Line(text, "warn", hint=hint))
     elif not options.dry_run and shared:
         lines += _describe_next(result, options)
 

@@ -159,7 +159,7 @@ def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str
     try:
         after = _write_attributes(state, others)
     except CheckpointError as error:
-        return SetupStep("skip", label, f"{error.message}: {error.hint}")
+        return SetupStep("skip", label, error.message, hint=error.hint)
 
     text = lines
     if state.lost is not None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import AnyHint, advise, command, join_hints
 from checkpoint_git.core.managed_block import Note, has_block, has_new_folder, is_damaged
 from checkpoint_git.git import driver_settings as settings
 from checkpoint_git.tools.setup import framework, hook_files
@@ -33,10 +34,11 @@ def plan_hooks(survey: Survey, wanted: WantedSetup) -> list[SetupStep]:
     choice = _find_hook_choice(survey, wanted.hooks)
     is_bare = survey.place.bare
     if choice == "none":
-        passes = "an invalid checkpoint but `checkpoint validate`"
+        text = "none, as you asked; nothing stops "
         if is_bare:
-            passes = "a push of an invalid checkpoint"
-        return [SetupStep("keep", "hooks", f"none, as you asked; nothing stops {passes}")]
+            return [SetupStep("keep", "hooks", f"{text}a push of an invalid checkpoint")]
+        hint = advise("to check them yourself", "checkpoint", "validate")
+        return [SetupStep("keep", "hooks", f"{text}an invalid checkpoint", hint=hint)]
 
     steps = list[SetupStep]()
     if is_bare:
@@ -94,9 +96,9 @@ def _plan_framework(survey: Survey) -> list[SetupStep]:
     for hook in survey.hooks:
         if hook.name == "pre-commit" and hook_files.is_framework_hook(hook):
             return steps
-    text = "the framework is configured but not installed here: "
-    text += "run `pre-commit install` (or `prek install`)"
-    return [*steps, SetupStep("advise", "pre-commit", text)]
+    text = "the framework is configured but not installed here"
+    hint = join_hints(command("pre-commit", "install"), advise("or", "prek", "install"))
+    return [*steps, SetupStep("advise", "pre-commit", text, hint=hint)]
 
 
 def _plan_configured_hooks(survey: Survey, names: Sequence[str]) -> list[SetupStep]:
@@ -114,8 +116,8 @@ def _advise_hooks(survey: Survey, names: Sequence[str]) -> list[SetupStep]:
     """Return advice for hooks whose folder is not part of the repository."""
     where = survey.folder.path or "(nothing)"
     text = f"core.hooksPath is {where}, which is not part of this repository; "
-    text += f"nothing was installed there{_offer(survey)}"
-    steps = [SetupStep("skip", "hooks", text)]
+    text += "nothing was installed there"
+    steps = [SetupStep("skip", "hooks", text, hint=_offer(survey))]
     folder = survey.folder.path or "hooks"
     calling = {hook.name for hook in survey.hooks if hook.calls_us}
     for name in names:
@@ -158,7 +160,7 @@ def _plan_hook(survey: Survey, hook: HookFile) -> SetupStep:
         reason = hook_files.why_not_extend(hook)
         if reason:
             recipe = hook_files.write_recipe(hook.name, label, hook.data)
-            return SetupStep("skip", label, f"{reason}; {recipe}{_offer(survey)}")
+            return SetupStep("skip", label, f"{reason}; {recipe}", hint=_offer(survey))
 
     data = _write_hook(survey, hook, is_own=is_own)
     change = WriteFile(hook.path, data, executable=is_own)
@@ -192,10 +194,11 @@ def _explain_hook(survey: Survey, hook: HookFile) -> str:
     return "; ".join(sentences)
 
 
-def _offer(survey: Survey) -> str:
+def _offer(survey: Survey) -> AnyHint:
+    """Return the way to hooks without files, "" if this git has none."""
     if not survey.has_configured_hooks:
         return ""
-    return "; or without hook files: checkpoint init --hooks config"
+    return advise("or without hook files", "checkpoint", "init", "--hooks", "config")
 
 
 def plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[SetupStep]:

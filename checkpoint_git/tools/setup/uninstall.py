@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.managed_block import has_block, take_block
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
@@ -147,6 +148,14 @@ def _plan_locks(folder: str) -> list[SetupStep]:
     return steps
 
 
+_DROP_POINTS = SetupStep(
+    "keep",
+    "CHECKPOINT_HEAD",
+    "automatic restore points",
+    hint=advise("to drop them", "git", "update-ref", "-d", "CHECKPOINT_HEAD"),
+)
+
+
 def _plan_git_dirs(repository: Repository) -> list[SetupStep]:
     """Return the steps for our files in the git directories; backups stay."""
     steps = _plan_locks(repository.git_dir)
@@ -162,9 +171,7 @@ def _plan_git_dirs(repository: Repository) -> list[SetupStep]:
                 path = os.path.join(folder, name)
                 label = os.path.relpath(path, git_dir)
                 if label in ("checkpoint/automatic/index", "checkpoint/automatic.index"):
-                    drop = "`git update-ref -d CHECKPOINT_HEAD` drops them"
-                    text = f"automatic restore points: {drop}"
-                    kept.append(SetupStep("keep", "CHECKPOINT_HEAD", text))
+                    kept.append(_DROP_POINTS)
                 change = RemoveFile(path, folders=label.count(os.sep))
                 steps.append(SetupStep("remove", label, "", change))
 

@@ -208,7 +208,8 @@ def test_load_names_what_the_status_file_says_otherwise_until_they_agree(
         each for each in memory(repo, "load")["findings"] if each["code"] == "memory/sync-differs"
     ]
     assert (
-        found["message"] == 'milestone: checkpoint "M1", active.milestone "M2"; the document wins'
+        found["message"]
+        == 'milestone: "M1" in the checkpoint, "M2" at active.milestone; the document wins'
     )
     memory(repo, *found["hint"].partition("checkpoint memory ")[2].split())
     assert "memory/sync-differs" not in codes(memory(repo, "load"))
@@ -225,7 +226,7 @@ def test_load_names_what_the_status_file_says_otherwise_until_they_agree(
         if each["code"] == "memory/sync-differs"
     ]
     assert found == [
-        'initiative: checkpoint "login-2026", active.initiative "another"; the document wins'
+        'initiative: "login-2026" in the checkpoint, "another" at active.initiative; the document wins'
     ]
 
 

@@ -566,7 +566,7 @@ def test_init_sets_it_up_and_uninstall_takes_it_away(work: GitRepo, agent: str, 
         "keep"
     }
     removed = run_here("uninstall", cwd=work.path, stdin=b"").stdout
-    assert "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them" in removed
+    assert "(automatic restore points); to drop them: git update-ref -d CHECKPOINT_HEAD" in removed
     assert not (work.path / ".git/checkpoint").exists()
     assert not os.path.exists(work.path / file)
 

@@ -65,7 +65,7 @@ def test_what_one_work_tree_has_claimed_another_cannot(ann: Clone, tree: GitRepo
 def test_a_claim_of_a_name_that_has_no_checkpoint_says_so(ann: Clone) -> None:
     said = [run_here("claim", name, cwd=ann.path).stdout for name in ("typo", "build")]
     assert [
-        f"found no checkpoint {name} here" in text
+        f"no such checkpoint here: {name}" in text
         for name, text in zip(("typo", "build"), said, strict=True)
     ] == [
         True,

@@ -39,7 +39,7 @@ def _deed(result: InitResult, what: str) -> str:
 
 
 def _text(result: InitResult, what: str) -> str:
-    return next(step.text for step in result.steps if step.what == what)
+    return next(f"{step.text}: {step.hint}" for step in result.steps if step.what == what)
 
 
 def _attribute(repo: GitRepo, path: str = ".checkpoints/build.checkpoint.json") -> str:

@@ -319,8 +319,8 @@ def test_yesterday_is_a_time_and_what_is_nearly_a_command_is_named(project: Path
     assert run_here("status", "--since", "yesterday", cwd=project).returncode == 0
     assert run_here("-v", cwd=project).stdout.startswith("checkpoint ")
     for word, meant in (
-        ("version", "--version"),
-        ("--list", "checkpoint status --short"),
-        ("--open", "checkpoint report"),
+        ("version", "did you mean --version?"),
+        ("--list", "did you mean: checkpoint status --short;"),
+        ("--open", "did you mean: checkpoint report;"),
     ):
-        assert f"did you mean {meant}?" in run_here(word, cwd=project).stderr
+        assert meant in run_here(word, cwd=project).stderr

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
 _SHOWN_ACTIONS = 3
+_SHOW_ALL = command("checkpoint", "status", "--all")
 _SCREEN_DECISIONS = 3  # that a screen shows, in half of its lines
 # lines of a screen for the table's head, the last line with the blank one before it, and the prompt
 _AROUND = 4
@@ -246,7 +247,7 @@ def _decision_lines(decisions: list[OpenDecision], question: StatusQuestion) -> 
         room -= _count_rows(lines)
         if question.height and index and (room < 0 or index == _SCREEN_DECISIONS):
             hidden = len(decisions) - index
-            yield Line(f"  and {hidden} more: checkpoint status --all", "dim", hang=4)
+            yield Line(f"  and {hidden} more", "dim", hang=4, hint=_SHOW_ALL)
             return
         yield from lines
 
@@ -272,7 +273,7 @@ def _blocks(states: list[Brief], result: StatusResult, question: StatusQuestion)
 
     hidden = len(states) - len(shown)
     if hidden:
-        blocks += [Line(""), Line(f"and {hidden} more: checkpoint status --all", "dim")]
+        blocks += [Line(""), Line(f"and {hidden} more", "dim", hint=_SHOW_ALL)]
     return blocks
 
 

@@ -640,7 +640,7 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
             message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
             yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
         for where, length in summary.merged:
-            message = f"{length} merged pull requests are listed; git log has them too"
+            message = f"{length} merged pull requests are listed; git has them too"
             yield Finding(
                 "content/rotation-due", "warning", message, summary.path, where, hint=hint
             )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import AnyHint, command, join_hints
+from checkpoint_git.core.hint import AnyHint, advise, command, join_hints
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural, shorten
@@ -114,8 +114,11 @@ def log(
     """
     layout.check_skill_name(skill)
     if place.work_tree is None:
-        advice = "make a repository with git init, and commit the checkpoints"
-        hint = f"the log is read from git's history: {advice}"
+        hint = join_hints(
+            "the log is read from git's history",
+            advise("make a repository", "git", "-C", place.root, "init"),
+            "then commit the checkpoints",
+        )
         raise CheckpointError(f"{place.root} is not in a git repository", hint)
 
     path = layout.relative_checkpoint_path(place, skill)

@@ -275,7 +275,7 @@ def test_outside_git_there_is_no_log_and_a_hint(tmp_path: Any) -> None:
     (folder / "build.checkpoint.json").write_text(checkpoint_text(), "utf-8")
     with pytest.raises(CheckpointError) as caught:
         run_verb(log, "build", cwd=folder.parent)
-    assert "git init" in str(caught.value.hint)
+    assert f"git -C {folder.parent} init" in str(caught.value.hint)
 
 
 def test_a_skill_that_never_was_is_refused_with_the_names_there_are(repo: GitRepo) -> None:
