@@ -11,6 +11,7 @@ from typing import Any
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import (
     UNFILLED,
+    AnyHint,
     Argument,
     Argv,
     Blank,
@@ -19,7 +20,9 @@ from checkpoint_git.core.hint import (
     commands_of,
     write_plain,
 )
+from checkpoint_git.protocols.workflow import verbs as workflow
 from checkpoint_git.tools.doctor import verb as doctor
+from checkpoint_git.tools.setup import init
 from checkpoint_git.tools.validate import verb as validate
 from tests.scenarios.test_hints import BLOCKER, HINTS, primer
 from tests.support.command import run_here
@@ -27,7 +30,7 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
 from tests.support.snapshot import take_snapshot
 from tests.support.verbs import run_verb
-from tests.support.workflows import phase, write_workflow
+from tests.support.workflows import OUTPUTS, execution, phase, task, write_output, write_workflow
 
 _USAGE = (2, 129)  # of checkpoint, of git
 _REMOTE = ("fetch", "pull", "push", "clone", "ls-remote")
@@ -184,4 +187,52 @@ def test_no_verb_of_another_protocol_stores_a_placeholder(repo: GitRepo) -> None
             or take_snapshot(repo.path) != before
         ):
             wrong.append((line, ran.returncode, ran.stdout + ran.stderr))
+    assert wrong == []
+
+
+_BACK = {"to": "IMPLEMENTATION", "at": "2026-03-02T09:00:00Z"}
+# the situations of a workflow in which `resume` gives a hint
+_WORKFLOWS: tuple[tuple[dict[str, Any], dict[str, Any], dict[str, str]], ...] = (
+    (phase("VERIFICATION"), execution(task("t1")), {}),
+    (phase("VERIFICATION", "failed"), execution(), {}),
+    (phase("IMPLEMENTATION"), execution(task("t1", "failed", attempts=3)), {}),
+    (phase("IMPLEMENTATION", went_back=[_BACK]), execution(task("t1", "complete")), {}),
+    (phase("IMPLEMENTATION"), execution(task("t1", "complete")), {}),
+    (phase("VERIFICATION"), execution(), {"status": "failed"}),
+    (phase("ARCHITECTURE"), execution(), {"design": "a"}),
+)
+
+
+def list_hints(repo: GitRepo) -> list[AnyHint]:
+    """The hints of next steps, and of the steps of a set-up."""
+    hints: list[AnyHint] = []
+    for state, tasks, result in _WORKFLOWS:
+        write_workflow(repo.path, state, tasks)
+        if result:
+            write_output(repo.path, OUTPUTS[state["current_phase"]], result)
+        hints.append(run_verb(workflow, "resume", "--yes", cwd=repo.path).outcome.data["hint"])
+
+    repo.git("config", "core.hooksPath", str(repo.path / ".git/elsewhere"))
+    repo.git("config", "merge.checkpoint.driver", "another")
+    for words in ((), ("--hooks", "none"), ("--hooks", "pre-commit")):
+        outcome = run_verb(init, "--dry-run", *words, cwd=repo.path).outcome
+        hints += [step.get("hint", "") for step in outcome.data["steps"]]
+
+    return hints
+
+
+def test_every_command_of_a_next_step_and_of_a_set_up_runs(repo: GitRepo) -> None:
+    build(repo)
+    (repo.path / ".pre-commit-config.yaml").write_text("repos: []\n")
+    hints = list_hints(repo)
+    assert all(commands_of(hint) for hint in hints[: len(_WORKFLOWS)])
+    commands = dict.fromkeys(argv for hint in hints for argv in commands_of(hint))
+    assert len(commands) > 10
+    wrong = []
+    for argv in commands:
+        if argv[0] in ("checkpoint", "git"):
+            words = fill(argv, repo.path)
+            code, printed = run(words, repo.path)
+            if code in _USAGE:
+                wrong.append((words, printed))
     assert wrong == []

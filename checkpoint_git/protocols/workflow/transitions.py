@@ -134,11 +134,11 @@ def _has_failed(situation: Situation) -> bool:
 
 
 def _advise_retry(situation: Situation) -> Advice:
-    back = ("checkpoint", "workflow", "back", Blank("an earlier phase", "PHASE"))
-    hint = join_hints(
-        advise("to try it again", "checkpoint", "workflow", "save"),
-        advise("or to go back", *back),
-    )
+    hint = advise("to try it again", "checkpoint", "workflow", "save")
+    index = PHASES.index(situation.phase)
+    if index > 0:
+        back = ("checkpoint", "workflow", "back", PHASES[index - 1])
+        hint = join_hints(hint, advise("or to go back", *back))
     return Advice(f"{situation.phase} failed", hint=hint)
 
 
