@@ -10,12 +10,16 @@ from functools import cache
 from tests.architecture.imports import ROOT, module_files
 
 ODD = re.compile(
-    r"\b(is no|are no)\b(?! longer)|\bmend|\bstranger|\bby lines\b|\btakes? away\b|\bin the way\b|\bbecame of\b"
+    r"\b(is no|are no)\b(?! longer)|\bmend|\bstranger|\bby lines\b|\btak(?:e|es|en) (?:(?:it|them) )?away\b"
+    r"|\bin the way\b|\bbecame of\b"
     r"|\bleft out\b|\bheld against\b|\bno instant\b|\bby whose\b|\b(nobody|somebody)\b|\bstands\b|\blies\b"
     r"|\banew\b|\bto a person\b|\ba person has\b|\bin no git\b|\b(comes?|came) to nothing\b|\ball is well\b"
     r"|\btaken? out\b|\bpassed over\b|\bwritten down\b|\bis meant\b|\bgoes? on with\b|\bblended\b"
     r"|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b|\bholds\b(?! ours)|\bunasked\b"
     r"|\bis there (twice|again)\b|\bsay what\b|\bnonsense\b|\bsaid nothing\b|\bso it does\b|\bnor does\b"
+    r"|\b(is|are|was|were) (told|said)\b|\bsays so\b|\bso do(es)? (it|the|a)\b|\bmade good\b|\bcame of\b"
+    r"|\bone after the other\b|\bexclude one another\b|\bdo not fit\b|\binstall \S+ to stay\b"
+    r"|\bis over with\b|\bthe same, but\b|\bwhere left\b|\bhinder|\btook \S+ for\b"
 )
 # beside the modules
 PRINTED = (

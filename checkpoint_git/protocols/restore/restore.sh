@@ -45,7 +45,7 @@ sum_of() {
   elif command -v shasum >/dev/null 2>&1; then shasum -a 256 < "$1" | cut -d' ' -f1
   else printf '%s' "$2"; fi
 }
-sums() { # on stdin: what the numbered files must be; one that is not is taken away
+sums() { # on stdin: what the numbered files must be; one that is not is removed
   if command -v sha256sum >/dev/null 2>&1; then (cd -- "$work" && sha256sum -c 2>/dev/null)
   elif command -v shasum >/dev/null 2>&1; then (cd -- "$work" && shasum -a 256 -c 2>/dev/null)
   else cat >/dev/null; fi | while IFS=: read -r number answer; do

@@ -375,7 +375,7 @@ def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError(f"workflow task {verb!r} is unknown", hint)
 
     if verb != "add" and len(names) > 1:
-        hint = "name the tasks one after the other"
+        hint = "name one task at a time"
         raise CheckpointError(f"workflow task {verb} takes one ID", hint)
 
     writer = open_writer(invocation)
