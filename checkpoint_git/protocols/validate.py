@@ -85,8 +85,10 @@ def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding
         if is_skill:
             edit = f"--{where[1:].replace('/', '.')}=[removed]"
             hint = command("checkpoint", "update", OWN, edit)
-        warning = "git would keep it for good (revoke it if it was pushed)"
-        message = f"this looks like a key or token, and {warning}"
+        message = (
+            "this looks like a key or token, and git would keep it for good"
+            " (revoke it if it was pushed)"
+        )
         yield Finding("content/secret", "error", message, where=where, hint=hint)
 
 
@@ -125,8 +127,8 @@ def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
     for path in paths:
         twin = first.setdefault(path.casefold(), path)
         if twin != path:
-            clash = "macOS and Windows see one file"
-            message = f"its name differs from {escape_controls(twin)} only in case: {clash}"
+            other = escape_controls(twin)
+            message = f"its name differs from {other} only in case: macOS and Windows see one file"
             name = path.rpartition("/")[2].removesuffix(".checkpoint.json")
             hint = advise("rename one of them, or archive it", "checkpoint", "reset", name)
             yield Finding("file/name-twice", "error", message, path, hint=hint)
