@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from checkpoint_git import merge
 from checkpoint_git.merge.lint import lint_schema
-from checkpoint_git.merge.strategy import STRATEGIES
+from checkpoint_git.merge.strategy import LEAF_STRATEGIES, STRATEGIES
 from checkpoint_git.protocols.registry import KINDS, Kind, schema_path
 from tests.architecture.imports import ROOT
 from tests.merge.schemas import skill_schema
@@ -107,8 +107,12 @@ def test_table_vocabulary_page_and_vectors_have_the_same_strategies_and_options(
     assert read_page() == vocabulary
 
     # "object" is what merges without a rule, too
-    order = read_words((ROOT / "conformance/ORDER.md").read_text("utf-8"))
-    assert set(STRATEGIES) - order == {"object"}
+    order = (ROOT / "conformance/ORDER.md").read_text("utf-8")
+    assert set(STRATEGIES) - read_words(order) == {"object"}
+    _, _, values = order.partition("\n## 9. Single values with a rule\n")
+    rows_of_values = read_cells(values.partition("\n## ")[0])
+    single = {name for first, *_ in rows_of_values for name in read_words(first)}
+    assert single == {*LEAF_STRATEGIES, "newest"}
     vectors = (ROOT / "conformance").glob("vectors/**/*.json")
     used = {
         name
