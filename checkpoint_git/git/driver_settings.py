@@ -1,6 +1,4 @@
-"""What git's configuration must say for our drivers to run: commands made from paths and choices.
-Pure.
-"""
+"""Plan what git's configuration must say for our drivers to run. Pure."""
 
 import re
 import shlex
@@ -39,7 +37,8 @@ _FALLBACK = (
     "git merge-file -p --marker-size=%L -L ours -L base -L theirs %A %O %B >%A.tmp; code=$?; "
     "if test $code -lt 128 && mv -f %A.tmp %A; then test $code -eq 0 || exit 1; "
     "else rm -f %A.tmp; "
-    "echo 'checkpoint-git: not merged: the file holds ours alone, theirs is in the index' >&2; exit 1; fi"
+    "echo 'checkpoint-git: not merged: the file holds ours alone, theirs is in the index' >&2; "
+    "exit 1; fi"
 )
 
 
@@ -58,7 +57,10 @@ class Installed(NamedTuple):
 def plan_settings(
     python: str, package: str, choices: Choices, schemas: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """schemas: of other JSON files, the name of their driver and the schema's absolute path."""
+    """Return the settings that init writes.
+
+    schemas: of other JSON files, by the name of their driver, the schema's absolute path.
+    """
     found = {
         "merge.checkpoint.name": f"{_OWN_NAME} merges checkpoints by what their fields mean",
         DRIVER: driver_command(python, package, choices),
@@ -83,15 +85,21 @@ def plan_settings(
 def find_schemas(settings: Mapping[str, str]) -> dict[str, str]:
     """Return driver -> schema of the other JSON files that an earlier init was given."""
     keys = re.compile(rf"merge\.({JSON_DRIVER}[0-9a-f]+)\.driver")
-    named = (
-        (keys.fullmatch(key), read_driver_command(command)) for key, command in settings.items()
-    )
-    return {found[1]: driver.choices.whole_schema for found, driver in named if found and driver}
+    schemas = {}
+    for key, command in settings.items():
+        named = keys.fullmatch(key)
+        installed = read_driver_command(command) if named else None
+        if named and installed:
+            schemas[named[1]] = installed.choices.whole_schema
+    return schemas
 
 
 def plan_hook(name: str, shim: bytes) -> dict[str, str]:
-    # git adds "$@" to the command's last line, and stops at an event without a command, so that
-    # comes first
+    """Return the settings with which git runs a hook that is configured, and no file.
+
+    git adds "$@" to the command's last line, and stops at an event without a command, so that the
+    command comes first.
+    """
     section = f"{HOOK_SECTION}{name}"
     return {
         f"{section}.command": f"{shim.decode()}:",
@@ -101,18 +109,25 @@ def plan_hook(name: str, shim: bytes) -> dict[str, str]:
 
 
 def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
-    # Git replaces %O %A %B %L %P and hands the rest to sh
-    options = ["--base"] if base else []
-    options += ["--narrative", choices.narrative] if choices.narrative != "auto" else []
-    options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
-    options += ["--schema", _quoted(choices.whole_schema)] if choices.whole_schema else []
+    """Return the command of a merge driver. Git replaces %O %A %B %L %P, and sh runs the rest."""
+    options = list[str]()
+    if base:
+        options.append("--base")
+    if choices.narrative != "auto":
+        options += ["--narrative", choices.narrative]
+    if choices.schema:
+        options += ["--merge-schema", _quoted(choices.schema)]
+    if choices.whole_schema:
+        options += ["--schema", _quoted(choices.whole_schema)]
+
     driver = _quoted(f"{package}/driver.py").replace("%", "%%")
     start = _quoted(python).replace("%", "%%")
     chosen = " ".join([*options, ""]).replace("%", "%%")
     return (
         f"test -x {start} && test -f {driver} && {{ {start} -I -S {driver} {chosen}%O %A %B %L %P; "
         "case $? in 0) exit 0;; 3) exit 1;; esac; }; "
-        f"command -v checkpoint >/dev/null 2>&1 && {{ checkpoint merge-driver {chosen}-- %O %A %B %L %P; "
+        "command -v checkpoint >/dev/null 2>&1 && "
+        f"{{ checkpoint merge-driver {chosen}-- %O %A %B %L %P; "
         f"case $? in 0) exit 0;; {CONFLICT_ON_PATH}) exit 1;; esac; }}; {_FALLBACK}"
     )
 
@@ -132,14 +147,17 @@ def mergetool_command(python: str, package: str) -> str:
 
 
 def read_driver_command(command: str) -> Installed | None:
-    """None for a command that driver_command did not write."""
+    """Return what a driver's command starts; None if driver_command did not write it."""
     start, separator, _ = command.partition("; case $? in ")
+    if not separator:
+        return None
     try:
-        words = shlex.split(start.replace("%%", "%")) if separator else []
+        words = shlex.split(start.replace("%%", "%"))
     except ValueError:
         return None
 
-    words = words[words.index("{") + 1 :] if "{" in words else words
+    if "{" in words:
+        words = words[words.index("{") + 1 :]
     if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
         return None
     options = dict(pairwise(words[4:]))
@@ -151,15 +169,17 @@ def read_driver_command(command: str) -> Installed | None:
 
 
 def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Those under our names that somebody else wrote, each with a dot at its end."""
+    """Return the sections under our names that others wrote, each with a dot at its end."""
     taken = []
     for section in ("merge.checkpoint.", "merge.checkpoint-base."):
-        command, name = (
-            settings.get(f"{section}driver"),
-            settings.get(f"{section}name") or _OWN_NAME,
-        )
-        is_ours = read_driver_command(command) if command else name.startswith(_OWN_NAME)
-        taken += [] if is_ours else [section]
+        command = settings.get(f"{section}driver")
+        name = settings.get(f"{section}name") or _OWN_NAME
+        if command:
+            is_ours = read_driver_command(command) is not None
+        else:
+            is_ours = name.startswith(_OWN_NAME)
+        if not is_ours:
+            taken.append(section)
 
     if not _is_own_mergetool(settings):
         taken.append("mergetool.checkpoint.")
@@ -167,7 +187,7 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _is_own_mergetool(settings: Mapping[str, str]) -> bool:
-    """Return whether the merge tool under our name is ours, of any version, or is not there."""
+    """Whether the merge tool under our name is ours, of any version, or is not there."""
     command = settings.get(MERGETOOL)
     if not command:
         return MERGETOOL_TRUST not in settings
@@ -175,17 +195,22 @@ def _is_own_mergetool(settings: Mapping[str, str]) -> bool:
 
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:
+    """Return the keys that an init wrote."""
     foreign = foreign_sections(settings)
-    # which no init writes now
-    ours = (
-        *plan_settings("", "", Choices()),
-        HOOKS,
-        "checkpoint.install.unended",
-    )
-    own = [key for key in ours if key in settings and not key.startswith(foreign or "\0")]
-    return own + [key for key in settings if key.startswith((f"merge.{JSON_DRIVER}", HOOK_SECTION))]
+    former = "checkpoint.install.unended"  # no init writes it now
+    keys = []
+    for key in (*plan_settings("", "", Choices()), HOOKS, former):
+        if key in settings and not key.startswith(foreign):
+            keys.append(key)
+    for key in settings:
+        if key.startswith((f"merge.{JSON_DRIVER}", HOOK_SECTION)):
+            keys.append(key)
+    return keys
 
 
 def _quoted(path: str) -> str:
+    """Return a path in quotes, which it has even if it needs none."""
     quoted = shlex.quote(path)
-    return quoted if quoted.startswith(("'", '"')) else f"'{quoted}'"
+    if quoted.startswith(("'", '"')):
+        return quoted
+    return f"'{quoted}'"

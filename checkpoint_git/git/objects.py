@@ -1,5 +1,6 @@
-"""Blobs, trees and how trees differ: the one place that asks git for them. Raises CheckpointError
-if git fails.
+"""Read blobs and trees, and how trees differ. Raises CheckpointError if git fails.
+
+Paths are relative to the top of the work tree, with "/"; ids are full.
 """
 
 import os
@@ -28,7 +29,6 @@ _DAMAGED = join_hints(
 )
 
 
-# Paths are relative to the top of the work tree, with "/"; ids are full.
 class TreeEntry(NamedTuple):
     mode: str  # such as "100644"
     blob: str
@@ -64,8 +64,9 @@ class Change(NamedTuple):
 
 
 class Blobs:
-    """Contents, by any name of an object that fits in a line. limit: bytes; of a larger one only
-    the size.
+    """Reads contents, by any name of an object that fits in a line.
+
+    limit: bytes; of a larger content only the size is read.
     """
 
     _process: "subprocess.Popen[bytes]"
@@ -86,7 +87,7 @@ class Blobs:
         self._end()
 
     def read(self, name: str) -> bytes | int | None:
-        """Its size where that is beyond the limit; None if this repository lacks it."""
+        """Return a content, its size if that is beyond the limit; None if it is missing."""
         return next(self.read_all([name]))
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes | int | None]:
@@ -99,34 +100,38 @@ class Blobs:
                 yield b"".join(self._pieces())
 
     def stream_all(self, names: Sequence[str]) -> Iterator[Iterator[bytes] | None]:
-        """Each content in pieces; what the caller leaves unread is skipped."""
+        """Yield each content in pieces, None if it is missing. What is not read is skipped."""
         for size in self._ask_all(names):
-            yield None if size is None else self._pieces()
+            if size is None:
+                yield None
+            else:
+                yield self._pieces()
 
     def _ask_all(self, names: Sequence[str]) -> Iterator[int | None]:
-        at = 0
-        while at < len(names):
-            some = names[at : at + _AT_ONCE]
+        """Yield the size of each content, with git ready to give it; None if it is missing."""
+        done = 0
+        while done < len(names):
+            some = names[done : done + _AT_ONCE]
             if sum(map(len, some)) > 8 * _LONGEST_NAME:
                 some = some[:1]
             is_asked = self._ask(some)
             for _ in some:
-                at += 1
+                done += 1
                 # git before 2.44 ends over an object that it may not fetch
                 if not is_asked or not self._read_header():
                     self._end()
                     self._ends += 1
                     if self._ends > _MOST_ENDS:
-                        raise CheckpointError(
-                            "git cat-file exited repeatedly before it answered", _DAMAGED
-                        )
+                        message = "git cat-file exited repeatedly before it answered"
+                        raise CheckpointError(message, _DAMAGED)
                     self._start()
                     yield None
                     break  # the rest is asked again
                 yield self._left - 1 if self._left else None
 
     def _ask(self, names: Sequence[str]) -> bool:
-        while self._asked and self._read_header():  # what the caller left off in the middle of
+        """Ask git for several contents; return whether it still runs."""
+        while self._asked and self._read_header():  # the caller did not read all earlier answers
             continue
         self._skip()
         self._asked = len(names)
@@ -138,12 +143,15 @@ class Blobs:
             return False
         return True
 
-    def _read_header(self) -> list[bytes]:  # [] if git has ended
+    def _read_header(self) -> list[bytes]:
+        """Return the words of an answer's first line, [] if git has ended."""
         self._skip()
         assert self._process.stdout
         self._asked -= 1
         words = self._process.stdout.readline().split()
-        self._left = int(words[2]) + 1 if len(words) == 3 and words[2].isdigit() else 0
+        self._left = 0
+        if len(words) == 3 and words[2].isdigit():
+            self._left = int(words[2]) + 1
         return words
 
     def _pieces(self) -> Iterator[bytes]:
@@ -177,30 +185,38 @@ class Blobs:
 
 
 def read_blob(cwd: str, name: str, env: Env = None) -> bytes | None:
-    """None if there is none, and for one larger than a checkpoint may be."""
+    """Return a blob; None if there is none, and if it is larger than a checkpoint may be."""
     with Blobs(cwd, env, MAX_BYTES) as blobs:
         data = blobs.read(name)
     return data if isinstance(data, bytes) else None
 
 
 def read_bounded(cwd: str, blobs: Sequence[str], env: Env = None) -> Iterator[bytes | int]:
-    """In the order asked; the size of one larger than a checkpoint may be. Raises CheckpointError
-    for a missing one.
+    """Yield blobs in the order of their names; the size of one larger than a checkpoint may be.
+
+    Raises CheckpointError for a missing one.
     """
-    if blobs:
-        with Blobs(cwd, env, MAX_BYTES) as reader:
-            for blob, content in zip(blobs, reader.read_all(blobs), strict=True):
-                yield _raise_missing(blob) if content is None else content
+    if not blobs:
+        return
+    with Blobs(cwd, env, MAX_BYTES) as reader:
+        for blob, content in zip(blobs, reader.read_all(blobs), strict=True):
+            if content is None:
+                _raise_missing(blob)
+            yield content
 
 
 def read_beginnings(cwd: str, names: Sequence[str], env: Env = None) -> Iterator[bytes]:
-    """The first MiB of each: all that is looked at of a commit. Raises CheckpointError for one that
-    is missing.
+    """Yield the first MiB of each object, which is all that is read of a commit.
+
+    Raises CheckpointError for a missing one.
     """
-    if names:
-        with Blobs(cwd, env) as reader:
-            for name, pieces in zip(names, reader.stream_all(names), strict=True):
-                yield _raise_missing(name) if pieces is None else next(pieces, b"")
+    if not names:
+        return
+    with Blobs(cwd, env) as reader:
+        for name, pieces in zip(names, reader.stream_all(names), strict=True):
+            if pieces is None:
+                _raise_missing(name)
+            yield next(pieces, b"")
 
 
 def _raise_missing(name: str) -> NoReturn:
@@ -252,14 +268,17 @@ def is_id(name: str) -> bool:
 
 
 def find_commit(cwd: str, rev: str, env: Env = None) -> str:
-    """The full id, "" for none."""
-    # The name of a branch means the branch: for git, a tag of that name comes first, and anybody
-    # may have pushed one
+    """Return the full id of a commit, "" for none.
+
+    The name of a branch means the branch: for git, a tag of that name comes first, and anybody may
+    have pushed one.
+    """
     name = rev.partition("^")[0].partition("~")[0].partition("@")[0]
-    is_own = name.endswith("HEAD") and "/" not in name  # MERGE_HEAD, say
-    is_branch = name != "" and not name.startswith("refs/") and not is_own and not is_id(name)
-    folders = ("refs/remotes/", "refs/heads/", "refs/remotes/origin/", "")
-    for above in folders if is_branch else ("",):
+    is_head = name.endswith("HEAD") and "/" not in name  # MERGE_HEAD, say
+    folders = [""]
+    if name and not name.startswith("refs/") and not is_head and not is_id(name):
+        folders = ["refs/remotes/", "refs/heads/", "refs/remotes/origin/", ""]
+    for above in folders:
         words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{above}{rev}^{{commit}}"]
         result = run_git(words, cwd, env=env, check=False)
         if result.code == 0:
@@ -271,7 +290,7 @@ def find_commit(cwd: str, rev: str, env: Env = None) -> str:
 def read_tree(
     cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()
 ) -> dict[str, TreeEntry]:
-    """paths: literal, of files or folders; none of them means all."""
+    """Return the files of a tree by path. paths: literal, of files or folders; none means all."""
     words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
     return {path: TreeEntry(mode, blob) for (mode, _, blob), path in _list_files(words, cwd, env)}
 
@@ -284,10 +303,15 @@ def read_index(
     unmerged: bool = False,
     resolved: bool = False,
 ) -> list[IndexEntry]:
-    """An unmerged file once for each of its stages; with resolved, the stages that resolved files
-    had before.
+    """Return the entries of the index, an unmerged file once for each of its stages.
+
+    unmerged: only those. resolved: the stages that resolved files had before.
     """
-    which = "-u" if unmerged else "--resolve-undo" if resolved else "-s"
+    which = "-s"
+    if unmerged:
+        which = "-u"
+    elif resolved:
+        which = "--resolve-undo"
     words = ["ls-files", which, "-z", "--full-name", "--", *pathspecs]
     return [
         IndexEntry(path, mode, blob, int(stage))
@@ -361,21 +385,15 @@ def diff_parents(
     *,
     combined: bool = False,
 ) -> list[Change]:
-    """What commits changed against each parent, or (combined) what no parent has; "COMMIT OTHER":
-    against that.
+    """Return what commits changed against each parent, or (combined) what no parent has.
+
+    A text "COMMIT OTHER" asks for what COMMIT changed against OTHER.
     """
     if not commits:
         return []
     stdin = "".join(f"{commit}\n" for commit in commits).encode()
-    words = [
-        "diff-tree",
-        "--stdin",
-        *_RAW,
-        "-c" if combined else "-m",
-        "--root",
-        "--no-commit-id",
-        "--no-renames",
-    ]
+    words = ["diff-tree", "--stdin", *_RAW, "--root", "--no-commit-id", "--no-renames"]
+    words.append("-c" if combined else "-m")
     return parse_changes(run_git([*words, "--", *pathspecs], cwd, stdin=stdin, env=env).out)
 
 
@@ -388,10 +406,9 @@ def diff_index(
 
 
 def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:
-    # What is not checked out counts as there
-    return parse_changes(
-        run_git(["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs], cwd).out
-    )
+    """Return what the work tree changed. A file that is not checked out counts as unchanged."""
+    words = ["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs]
+    return parse_changes(run_git(words, cwd).out)
 
 
 def parse_changes(out: bytes) -> list[Change]:
@@ -400,29 +417,29 @@ def parse_changes(out: bytes) -> list[Change]:
 
 
 def parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
-    """`:MODE MODE ID ID STATUS`, a colon, a mode and an id more for each further parent; one or two
-    paths follow.
+    """Return the change of a record that git prints with --raw -z.
+
+    facts: `:MODE MODE ID ID STATUS`, with a colon, a mode and an id more for each further parent.
+    fields: one or two paths are taken from it.
     """
     parents = len(facts) - len(facts.lstrip(b":"))
     words = facts.lstrip(b":").decode("ascii", "replace").split()
     pairs = zip(words[: parents + 1], words[parents + 1 : 2 * parents + 2], strict=True)
     # a file that the work tree has and the index does not has a mode and no id yet
     entries = [TreeEntry(mode, blob) if mode.strip("0") else None for mode, blob in pairs]
-    came_from = (
-        os.fsdecode(next(fields, b"")) if parents == 1 and words[-1][:1] in ("R", "C") else ""
-    )
+    came_from = ""
+    if parents == 1 and words[-1][:1] in ("R", "C"):
+        came_from = os.fsdecode(next(fields, b""))
     return Change(os.fsdecode(next(fields, b"")), tuple(entries[:-1]), entries[-1], came_from)
 
 
 def read_object_format(cwd: str, env: Env = None) -> str:
-    """Either "sha1" or "sha256"."""
+    """Return "sha1" or "sha256"."""
     return run_git(["rev-parse", "--show-object-format"], cwd, env=env).out.decode().strip()
 
 
 def blob_id(data: bytes, like: str) -> str:
-    """The id that git gives to a blob. like: the id of any object in the same repository, which has
-    its hash.
-    """
+    """Return the id that git gives to a blob. like: the id of any object in the repository."""
     try:  # hashlib brings OpenSSL along: 5 ms of every sync
         from _sha1 import sha1  # type: ignore[import-not-found]  # typeshed leaves it out
     except ImportError:

@@ -1,5 +1,8 @@
-"""What happened to paths that a checkpoint names: whether they are there, and if not, what git
-knows about them.
+"""Find out what happened to paths that a checkpoint names: whether they are there, and if not, what
+git knows about them.
+
+Paths are untrusted text: nothing outside the repository is looked at, and no symbolic link is
+followed out of it.
 """
 
 import os
@@ -32,9 +35,11 @@ _FEW = 100
 
 
 class Fate(NamedTuple):
-    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown:
-    no commit that was read removed it. longer: as unknown, and it is the end of one tracked path.
-    "": in a submodule.
+    """What happened to a path that is not there.
+
+    uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: no
+    commit that was read removed it. longer: as unknown, and it is the end of one tracked path.
+    "": it is in a submodule.
     """
 
     kind: Kind
@@ -42,15 +47,20 @@ class Fate(NamedTuple):
     told: str = ""  # the commit that did it, with its subject and its day
 
 
-# Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is
-# followed out of it.
 def find_state(path: str, root: str, top: str, budget: Iterator[int] | None = None) -> State:
-    """Of a path or pattern relative to root (which holds .checkpoints) or top. budget: an item a
-    folder entry.
+    """Return whether a path or pattern is there.
+
+    It is relative to root (which contains .checkpoints) or top. budget: has an item for each folder
+    entry that may be looked at.
     """
-    budget = iter(range(_MAX_WALK)) if budget is None else budget
+    if budget is None:
+        budget = iter(range(_MAX_WALK))
     states = {_find_state_from(base, path, top, budget) for base in {root, top}}
-    return "there" if "there" in states else "missing" if "missing" in states else "outside"
+    if "there" in states:
+        return "there"
+    if "missing" in states:
+        return "missing"
+    return "outside"
 
 
 def _find_state_from(base: str, path: str, top: str, budget: Iterator[int]) -> State:
@@ -101,23 +111,29 @@ def _inside(base: str, path: str, top: str) -> str | None:
     except UnicodeEncodeError:
         return None
     full = os.path.normpath(os.path.join(base, path))
-    is_path = "\0" not in path and not path.startswith("~")
-    return (
-        full if is_path and (full == top or full.startswith(top.rstrip(os.sep) + os.sep)) else None
-    )
+    if "\0" in path or path.startswith("~"):
+        return None
+    if full == top or full.startswith(top.rstrip(os.sep) + os.sep):
+        return full
+    return None
 
 
 def relative_to_top(path: str, root: str, top: str) -> list[str]:
-    """What a path as written may be called in git: relative to top, "/" between its parts; [] if it
-    is outside.
+    """Return what a path may be called in git: relative to top, with "/" between its parts.
+
+    [] if it is outside.
     """
-    found = (_inside(base, path, top) for base in dict.fromkeys((root, top)))
-    return list(
-        dict.fromkeys(os.path.relpath(full, top).replace(os.sep, "/") for full in found if full)
-    )
+    names = dict[str, None]()
+    for base in (root, top):
+        full = _inside(base, path, top)
+        if full:
+            names[os.path.relpath(full, top).replace(os.sep, "/")] = None
+    return list(names)
 
 
 class Lookup:
+    """Answers questions about many paths, each of them once."""
+
     def __init__(self, root: str, top: str) -> None:
         self._root, self._top = root, top
         self._states: dict[str, State] = {}
@@ -132,23 +148,22 @@ class Lookup:
             if not is_known and _GLOB.search(path):
                 self._patterns += 1
                 is_known = self._patterns > _MOST_PATTERNS
-            self._states[path] = (
-                "there" if is_known else find_state(path, self._root, self._top, self._budget)
-            )
+            if is_known:
+                self._states[path] = "there"
+            else:
+                self._states[path] = find_state(path, self._root, self._top, self._budget)
         return self._states[path]
 
     def find_names(self, path: str) -> tuple[str, ...]:
         if path not in self._names:
-            is_plain = self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path)
-            self._names[path] = (
-                (path,) if is_plain else tuple(relative_to_top(path, self._root, self._top))
-            )
+            if self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path):
+                self._names[path] = (path,)
+            else:
+                self._names[path] = tuple(relative_to_top(path, self._root, self._top))
         return self._names[path]
 
     def _is_plainly_there(self, path: str) -> bool:
-        """Return whether it is a file of the project by an ordinary name, reached through no
-        symbolic link.
-        """
+        """Whether it is a file of the project by an ordinary name, reached through no link."""
         if not _PLAIN_PATH(path) or _ODD_PART(path) or path.count("/") > _DEEPEST:
             return False
         full = f"{self._root}/{path}"
@@ -286,7 +301,8 @@ def _read_uncommitted(
         if not new:
             fates[path] = Fate("uncommitted")
             continue
-        new = f"{new}/" if path.endswith("/") else new
+        if path.endswith("/"):
+            new += "/"
         fates[path] = Fate("renamed", new, "a rename that is not committed")
 
     return fates
@@ -299,7 +315,10 @@ def _is_among(path: str, names: set[str]) -> bool:
 
 
 def _read_removed(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]:
-    # How git lost the paths: followed through renames as long as the new name is gone too
+    """Return how git lost the paths.
+
+    A rename is followed as long as the new name is gone, too.
+    """
     fates: dict[str, Fate] = {}
     names = {path: path for path in paths}
     for _ in range(_MAX_FOLLOWED):
@@ -311,7 +330,9 @@ def _read_removed(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]
                 continue
             fates[path] = Fate("deleted", removal.commit[:9], removal.told)
             if removal.new_name and find_state(removal.new_name, top, top) == "there":
-                new_name = f"{removal.new_name}/" if path.endswith("/") else removal.new_name
+                new_name = removal.new_name
+                if path.endswith("/"):
+                    new_name += "/"
                 fates[path] = Fate("renamed", new_name, removal.told)
             elif removal.new_name:
                 following[path] = removal.new_name

@@ -1,6 +1,4 @@
-"""The one door through which git is run: it knows processes and environments, and nothing about
-checkpoints.
-"""
+"""Run git. It is started nowhere else."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +19,10 @@ MINIMUM_VERSION = (2, 31)
 # What `git rev-parse --local-env-vars` prints (git 2.39): with one of these set, git talks to that
 # repository, whatever directory it is started in.
 LOCAL_VARIABLES = frozenset((
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 ))  # fmt: skip
 
@@ -109,7 +108,7 @@ class GitResult(NamedTuple):
 def run_git(
     words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True
 ) -> GitResult:
-    """check: any exit code but 0 is a CheckpointError that holds what git said."""
+    """Run git to its end. check: any exit code but 0 is a CheckpointError with git's message."""
     with start_git(words, cwd, env=env) as process:
         out, err = process.communicate(stdin)
     result = GitResult(process.returncode, out, err)
@@ -121,7 +120,7 @@ def run_git(
 def read_names(
     words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True
 ) -> list[str]:
-    """The paths that git lists with -z."""
+    """Return the paths that git lists with -z."""
     out = run_git(words, cwd, stdin=stdin, env=env, check=check).out
     return [os.fsdecode(name) for name in out.split(b"\0") if name]
 
@@ -135,15 +134,16 @@ def start_git(
     stderr: "int | IO[bytes] | None" = None,
     own_group: bool = False,
 ) -> "subprocess.Popen[bytes]":
-    """Its streams are pipes unless the caller gives others: who reads only stdout passes a stderr,
-    or a chatty git may block. own_group: it and all that it starts can be ended together, and no
-    key pressed here reaches them.
+    """Start git. Its streams are pipes unless the caller gives others.
+
+    Who reads only stdout passes a stderr, or a chatty git may block. own_group: it and all that it
+    starts can be ended together, and no key pressed here reaches them.
     """
     import subprocess
 
-    words, surroundings = _quieten(
-        words, cwd, {"GIT_OPTIONAL_LOCKS": "0", **(os.environ if env is None else env)}
-    )
+    if env is None:
+        env = os.environ
+    words, surroundings = _quieten(words, cwd, {"GIT_OPTIONAL_LOCKS": "0", **env})
     try:
         return subprocess.Popen(
             ["git", *_QUIET, *words],
@@ -159,48 +159,49 @@ def start_git(
             raise CheckpointError(f"{escape_controls(cwd)} is not a directory") from error
         raise GitMissingError(*_NO_GIT) from error
     except OSError as error:
-        raise CheckpointError(
-            f"git could not be started: {error.strerror}", "check PATH and the directory"
-        ) from error
+        message = f"git could not be started: {error.strerror}"
+        raise CheckpointError(message, "check PATH and the directory") from error
 
 
 def _quieten(
     words: Sequence[str], cwd: str, env: dict[str, str]
 ) -> tuple[Sequence[str], dict[str, str]]:
-    if not _READING.isdisjoint(words[:2]):
-        env |= _OFFLINE if env.get(LAZY_FETCH) != "0" else {}
+    """Return words and an environment with which git starts no program that a repository names.
+
+    A command that reads fetches nothing. One that compares files of the work tree would start the
+    filters of the configuration for a file whose time has changed: without them it counts as
+    changed unless its bytes are those of the index. A submodule, which has filters of its own, is
+    not asked.
+    """
+    if not _READING.isdisjoint(words[:2]) and env.get(LAZY_FETCH) != "0":
+        env |= _OFFLINE
     if _COMPARING.isdisjoint(words[:2]):
         return words, env
-    # git would start the programs that the configuration names, to compare a file whose time has
-    # changed: without them it counts as changed unless its bytes are those of the index. Nor is a
-    # submodule asked, which has its own.
-    asked = [
-        "config",
-        "--null",
-        "--name-only",
-        "--get-regexp",
-        r"^filter\..*\.(clean|process|required)$",
-    ]
-    keys = os.fsdecode(run_git(asked, cwd, env=env, check=False).out).split("\0")[:-1]
-    count = int(given) if (given := env.get("GIT_CONFIG_COUNT", "")).isdecimal() else 0
-    for at, key in enumerate(keys, count):
-        env |= {
-            f"GIT_CONFIG_KEY_{at}": key,
-            f"GIT_CONFIG_VALUE_{at}": "false" if key.endswith(".required") else "",
-        }
 
-    at = next(at for at, word in enumerate(words, 1) if word in _COMPARING)
-    return [*words[:at], "--ignore-submodules=dirty", *words[at:]], {
-        **env,
-        "GIT_CONFIG_COUNT": str(count + len(keys)),
-    }
+    pattern = r"^filter\..*\.(clean|process|required)$"
+    asked = ["config", "--null", "--name-only", "--get-regexp", pattern]
+    keys = os.fsdecode(run_git(asked, cwd, env=env, check=False).out).split("\0")[:-1]
+    given = env.get("GIT_CONFIG_COUNT", "")
+    count = int(given) if given.isdecimal() else 0
+    for key in keys:
+        env[f"GIT_CONFIG_KEY_{count}"] = key
+        env[f"GIT_CONFIG_VALUE_{count}"] = "false" if key.endswith(".required") else ""
+        count += 1
+    env["GIT_CONFIG_COUNT"] = str(count)
+
+    command_end = 1
+    while words[command_end - 1] not in _COMPARING:
+        command_end += 1
+    return [*words[:command_end], "--ignore-submodules=dirty", *words[command_end:]], env
 
 
 def stream_git(
     words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin: bytes = b""
 ) -> Iterator[bytes]:
-    """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after
-    the last chunk. stdin: for what reads it to its end before it writes, such as `git log --stdin`.
+    """Yield git's output in chunks; closing the iterator ends git.
+
+    Raises CheckpointError after the last chunk if git failed. stdin: for a command that reads it to
+    its end before it writes, such as `git log --stdin`.
     """
     reading, writing = os.pipe()
     platform.widen_pipe(writing, _PIPE)
@@ -233,11 +234,10 @@ def stream_git(
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
     first_line = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
     hint: AnyHint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
-    if (
-        hint == _OTHER_OWNER
-        and (named := first_line.partition("'")[2].rpartition("'")[0])[:1] == "/"
-    ):
-        hint = fill_blank(hint, _OWNED, named)
+    if hint == _OTHER_OWNER:
+        repository = first_line.partition("'")[2].rpartition("'")[0]
+        if repository.startswith("/"):
+            hint = fill_blank(hint, _OWNED, repository)
     if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
     what = escape_controls(shorten(first_line, 300)) or f"exit code {result.code}"
@@ -245,22 +245,26 @@ def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointEr
 
 
 def quote_path(path: bytes) -> bytes:
-    """A path as git reads it from a line: in quotes, with octal escapes, where it holds what a line
-    cannot.
+    """Return a path as git reads it from a line.
+
+    It is in quotes, with octal escapes, if it has bytes that a line cannot have.
     """
     if not path.startswith(b'"') and not any(byte < 0x20 or byte == 0x7F for byte in path):
         return path
-    plain = (
-        b"\\%03o" % byte if byte < 0x20 or byte in b'"\\' or byte >= 0x7F else bytes([byte])
-        for byte in path
-    )
-    return b'"' + b"".join(plain) + b'"'
+    quoted = b""
+    for byte in path:
+        if byte < 0x20 or byte in b'"\\' or byte >= 0x7F:
+            quoted += b"\\%03o" % byte
+        else:
+            quoted += bytes([byte])
+    return b'"' + quoted + b'"'
 
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Without what ties git to one repository: for work in any other one. That GIT_DIR named one,
-    as git does for its hooks, is what safe.bareRepository=explicit (the default of git 3.0) asks
-    for, and stays known.
+    """Return an environment without what ties git to one repository, for work in any other one.
+
+    That GIT_DIR named one, as git does for its hooks, is what safe.bareRepository=explicit (the
+    default of git 3.0) asks for, and stays known.
     """
     pairs = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
     is_named = "GIT_DIR" in env or env.get("GIT_CONFIG_KEY_0") == _ANY_BARE["GIT_CONFIG_KEY_0"]
@@ -269,44 +273,47 @@ def clean_env(env: Mapping[str, str]) -> dict[str, str]:
         for name in env
         if name not in LOCAL_VARIABLES and not name.startswith(pairs)
     }
-    return {**kept, **_ANY_BARE} if is_named else kept
+    if is_named:
+        kept |= _ANY_BARE
+    return kept
 
 
 def fetching_env(env: Mapping[str, str]) -> dict[str, str]:
-    """In which git gets what a partial clone lacks, unless the user forbids it."""
+    """Return an environment in which git fetches what a partial clone lacks, unless the user
+    forbids it.
+    """
     return {LAZY_FETCH: "0", **env}
 
 
 def offline_env(env: Mapping[str, str]) -> dict[str, str]:
-    """A clean one, in which git asks no server for what a partial clone lacks, unless the user lets
-    it.
+    """Return a clean environment in which git fetches nothing that a partial clone lacks, unless
+    the user lets it.
     """
-    return {
-        **clean_env(env),
-        **(_OFFLINE if env.get(LAZY_FETCH) != "0" else {}),
-        "GIT_TERMINAL_PROMPT": "0",
-    }
+    offline = clean_env(env)
+    if env.get(LAZY_FETCH) != "0":
+        offline |= _OFFLINE
+    return {**offline, "GIT_TERMINAL_PROMPT": "0"}
 
 
 def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
     words = ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--absolute-git-dir"]
     answer = run_git(words, cwd, env=env, check=False)
     bare, _, top = os.fsdecode(answer.out).removesuffix("\n").partition("\n")
-    return top if answer.code == 0 and bare == "true" else None
+    if answer.code == 0 and bare == "true":
+        return top
+    return None
 
 
 def check_git_version(cwd: str, minimum: tuple[int, ...] = MINIMUM_VERSION) -> tuple[int, ...]:
-    """Raises CheckpointError when git is missing or older than what we need."""
+    """Return git's version. Raises CheckpointError if it is missing or too old."""
     words = run_git(["--version"], cwd).out.decode("utf-8", "replace").split()
     numbers = words[2].split(".") if len(words) > 2 else []
     version = tuple(int(number) for number in numbers if number.isdecimal())
     if not version:
         raise CheckpointError("git --version gave no version", "check which git is on PATH")
     if version < minimum:
-        needed = _version_text(minimum)
-        raise CheckpointError(
-            f"git {_version_text(version)} is too old", f"install git {needed} or newer"
-        )
+        message = f"git {_version_text(version)} is too old"
+        raise CheckpointError(message, f"install git {_version_text(minimum)} or newer")
 
     return version
 

@@ -44,7 +44,9 @@ def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str
         "--full-name",
     ]
     found = set(read_names(words, work_tree, env=env))
-    return {path for path in paths if _is_among(path.rstrip("/"), found)} if found else set()
+    if not found:
+        return set()
+    return {path for path in paths if _is_among(path.rstrip("/"), found)}
 
 
 def read_untracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, bool]:

@@ -1,5 +1,6 @@
-"""What a repository's history shows, one `git log` a question; messages are untrusted bytes of any
-encoding.
+"""Answer questions about a repository's history, each with one `git log`.
+
+Messages are untrusted bytes of any encoding.
 """
 
 import os
@@ -33,7 +34,10 @@ def is_shallow(work_tree: str) -> bool:
 
 
 def read_commit_at(work_tree: str, instant: int) -> str:
-    """The newest of HEAD's own line at an instant (seconds since 1970); "" for none."""
+    """Return the newest commit of HEAD's first-parent line at an instant, "" for none.
+
+    instant: seconds since 1970.
+    """
     if not has_commits(work_tree):
         return ""
     words = ["rev-list", "-1", "--first-parent", f"--before=@{max(instant, 0)} +0000", "HEAD", "--"]
@@ -51,104 +55,82 @@ _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d*) (?P<subject>.*)"
 
 
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[CommitPaths]:
-    """HEAD's own line since an instant, newest first; a merge is one step with all it brought in.
-    paths: relative to the work tree; only steps that touch one of them are kept, and of those only
-    these paths.
+    """Return the commits of HEAD's first-parent line since an instant, newest first.
+
+    A merge is one step, with all that it brought in. paths: relative to the work tree; only commits
+    that touch one of them are returned, each with those of the paths that it touched.
     """
     if not has_commits(work_tree):
         return []
-    words = [
-        *PLAIN_LOG,
-        f"--max-count={_MAX_STEPS}",
-        "--first-parent",
-        "-m",
-        "--name-only",
-        "--no-renames",
-    ]
-    words += [
-        "--no-ext-diff",
-        "--no-relative",
-        f"--since=@{max(since, 0)} +0000",
-        "--format=%x01%H %ct %s",
-    ]
-    changes: list[CommitPaths] = []
-    head, touched = CommitPaths("", 0, "", frozenset()), set[str]()
+    words = [*PLAIN_LOG, f"--max-count={_MAX_STEPS}", "--first-parent", "-m", "--name-only"]
+    words += ["--no-renames", "--no-ext-diff", "--no-relative"]
+    words += [f"--since=@{max(since, 0)} +0000", "--format=%x01%H %ct %s"]
+    commits: list[tuple[CommitPaths, set[str]]] = []
     for block in read_blocks(work_tree, words):
         for record in block.split(b"\0"):
             step = re.fullmatch(_STEP, record)
             if step:
-                changes += [head._replace(paths=frozenset(touched))] if touched else []
                 subject = step["subject"].decode("utf-8", "replace")[:_MAX_SUBJECT]
-                head, touched = (
-                    CommitPaths(step["id"].decode(), int(step["when"] or 0), subject, frozenset()),
-                    set(),
-                )
-            elif (name := os.fsdecode(record.removeprefix(b"\n"))) in paths:
+                when = int(step["when"] or 0)
+                commit = CommitPaths(step["id"].decode(), when, subject, frozenset())
+                commits.append((commit, set()))
+                continue
+            name = os.fsdecode(record.removeprefix(b"\n"))
+            if name in paths:
+                _, touched = commits[-1]
                 touched.add(name)
 
-    return changes + ([head._replace(paths=frozenset(touched))] if touched else [])
+    return [commit._replace(paths=frozenset(touched)) for commit, touched in commits if touched]
 
 
 def read_unchanged(work_tree: str, asked: Sequence[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """Of (commit, file) those that HEAD has with the content of that commit, under this name or
-    another.
-    """
-    names = [
-        name
-        for commit, path in asked
-        for name in (f"{commit}:{path}", f"HEAD:{path}")
-        if "\n" not in path
-    ]
-    asked = [one for one in asked if "\n" not in one[1]]
-    ids = [header.id for header in read_headers(work_tree, names, environment())]
-    pairs = dict(zip(asked, zip(ids[::2], ids[1::2], strict=True), strict=True))
-    found = {one for one, (old, new) in pairs.items() if old == new != ""}
-    for commit in sorted({commit for (commit, _), (old, _) in pairs.items() if not old})[:_FEW]:
-        words = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-abbrev",
-            "-M100%",
-            "--diff-filter=R",
-            commit,
-            "HEAD",
-        ]
-        found |= {
-            (commit, one.path) for one in parse_changes(run(words, work_tree, check=False).out)
-        }
+    """Return which (commit, file) HEAD has with the content of that commit, under any name."""
+    asked = [(commit, path) for commit, path in asked if "\n" not in path]
+    old_names = [f"{commit}:{path}" for commit, path in asked]
+    new_names = [f"HEAD:{path}" for _, path in asked]
+    headers = read_headers(work_tree, [*old_names, *new_names], environment())
+    old_ids = [header.id for header in headers[: len(asked)]]
+    new_ids = [header.id for header in headers[len(asked) :]]
+
+    found = set[tuple[str, str]]()
+    lacking = set[str]()  # commits without the file, which may have it under another name
+    for pair, old, new in zip(asked, old_ids, new_ids, strict=True):
+        if not old:
+            lacking.add(pair[0])
+        elif old == new:
+            found.add(pair)
+
+    for commit in sorted(lacking)[:_FEW]:
+        words = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M100%", "--diff-filter=R"]
+        out = run([*words, commit, "HEAD"], work_tree, check=False).out
+        found.update((commit, change.path) for change in parse_changes(out))
 
     return frozenset(found)
 
 
 def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
-    """Which of the commit ids HEAD's history does not hold: id -> "unknown" to the repository, or
-    "elsewhere" in it. ids: 7 hexadecimal digits or more. A tag counts as its commit; an id that
-    several commits begin with is left out.
+    """Return the commit ids that are not in HEAD's history, and where they are.
+
+    "unknown": the repository does not have it; "elsewhere": it does. ids: 7 hexadecimal digits or
+    more. A tag counts as its commit; an id that several commits begin with is left out.
     """
     if not ids or not has_commits(work_tree):
         return dict.fromkeys(ids, "unknown")
-    headers = dict(
-        zip(
-            ids,
-            read_headers(work_tree, [f"{one}^{{commit}}" for one in ids], environment()),
-            strict=True,
-        )
-    )
-    commits = "".join(
-        f"{commit}\n" for commit in sorted({header.id for header in headers.values() if header.id})
-    )
-    outside = set(
-        run(["rev-list", "--stdin", "--not", "HEAD"], work_tree, stdin=commits.encode())
-        .out.decode()
-        .split()
-    )
-    unknown = {one: "unknown" for one, header in headers.items() if header.kind == "missing"}
-    return {
-        **unknown,
-        **{one: "elsewhere" for one, header in headers.items() if header.id in outside},
-    }
+    names = [f"{commit}^{{commit}}" for commit in ids]
+    headers = dict(zip(ids, read_headers(work_tree, names, environment()), strict=True))
+    commits = sorted({header.id for header in headers.values() if header.id})
+    stdin = "".join(f"{commit}\n" for commit in commits).encode()
+    listed = run(["rev-list", "--stdin", "--not", "HEAD"], work_tree, stdin=stdin)
+    outside = set(listed.out.decode().split())
+
+    strangers = {}
+    for commit, header in headers.items():
+        if header.kind == "missing":
+            strangers[commit] = "unknown"
+    for commit, header in headers.items():
+        if header.id in outside:
+            strangers[commit] = "elsewhere"
+    return strangers
 
 
 class Removal(NamedTuple):
@@ -181,29 +163,37 @@ def read_removals(work_tree: str, paths: Sequence[str], since: int = 0) -> dict[
 def find_renamed_folders(
     renames: Mapping[tuple[str, str], str], asked: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """By commit and old name, of a folder or a pattern: where most of the files went that the
-    commit renamed.
+    """Return where most of the files of a folder or a pattern went that a commit renamed.
+
+    renames: by commit and old name. asked: the commit, and the folder or pattern.
     """
+    if not asked:
+        return {}
     seen: dict[tuple[str, str], dict[str, int]] = {}
     patterns = {path for _, path in asked if fixed_part(path) != path}
-    for (commit, old), new in renames.items() if asked else ():
-        for path in (*folders_of(old), *(pattern for pattern in patterns if fits(old, pattern))):
-            if (commit, path) in asked:
-                folder = fixed_part(path)
-                rest = old[len(folder) :]
-                target = new.removesuffix(rest) + path[len(folder) :] if new.endswith(rest) else ""
-                counts = seen.setdefault((commit, path), {})
-                counts[target] = counts.get(target, 0) + 1
+    for (commit, old), new in renames.items():
+        fitting = [pattern for pattern in patterns if fits(old, pattern)]
+        for path in (*folders_of(old), *fitting):
+            if (commit, path) not in asked:
+                continue
+            folder = fixed_part(path)
+            rest = old[len(folder) :]
+            target = ""
+            if new.endswith(rest):
+                target = new.removesuffix(rest) + path[len(folder) :]
+            counts = seen.setdefault((commit, path), {})
+            counts[target] = counts.get(target, 0) + 1
 
-    best = {key: max(counts, key=lambda target: counts[target]) for key, counts in seen.items()}
-    return {
-        key: target
-        for key, target in best.items()
-        if target and 2 * seen[key][target] > sum(seen[key].values())
-    }
+    found = {}
+    for key, counts in seen.items():
+        target, count = max(counts.items(), key=lambda entry: entry[1])
+        if target and 2 * count > sum(counts.values()):
+            found[key] = target
+    return found
 
 
 def fits(path: str, pattern: str) -> bool:
+    """Whether a pattern with `*`, `?`, `[...]` and `**` names a path."""
     if "**" in pattern:
         return fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", ""))
     parts, patterns = path.split("/"), pattern.split("/")
@@ -211,49 +201,45 @@ def fits(path: str, pattern: str) -> bool:
 
 
 def fixed_part(path: str) -> str:
-    """The folders of a pattern before its first sign, "" for none; any other path itself."""
+    """Return the folders of a pattern before its first sign, "" for none; any other path itself."""
     sign = re.search(r"[*?\[]", path)
-    return path[: sign.start()].rpartition("/")[0] if sign else path
+    if not sign:
+        return path
+    return path[: sign.start()].rpartition("/")[0]
 
 
 def _read_removed_in(work_tree: str, paths: Sequence[str], since: int) -> dict[str, str]:
-    # A folder counts as removed where its last file went; reading ends once all is known
+    """Return the commit that removed each path. A folder was removed with its last file.
+
+    Reading ends once all is known.
+    """
     age = f"--max-age={since}"
-    words = [
-        "--literal-pathspecs",
-        *PLAIN_LOG,
-        "--diff-filter=D",
-        "--no-renames",
-        "--name-only",
-        "--no-ext-diff",
-        age,
-    ]
     too_deep = read_words(
         work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", age, "HEAD", "--"]
     )
-    words += [
-        "--no-relative",
-        "--format=%x01%H",
-        "HEAD",
-        *(f"^{commit}" for commit in too_deep),
-        "--",
-    ]
-    wanted, specs = set(paths), [fixed_part(path) for path in paths]
+    words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only"]
+    words += ["--no-ext-diff", age, "--no-relative", "--format=%x01%H", "HEAD"]
+    words += [f"^{commit}" for commit in too_deep]
+    words.append("--")
+    specs = [fixed_part(path) for path in paths]
+    if len(paths) <= _FEW and all(specs):
+        words += specs
+
+    wanted = set(paths)
     patterns = [path for path in paths if fixed_part(path) != path]
     removed: dict[str, str] = {}
     commit = ""
-    for block in read_blocks(
-        work_tree, [*words, *(specs if len(paths) <= _FEW and all(specs) else ())]
-    ):
+    for block in read_blocks(work_tree, words):
         for record in block.split(b"\0"):
             header = re.fullmatch(_HEADER, record)
-            commit = header["id"].decode() if header else commit
-            name = "" if header else os.fsdecode(record.removeprefix(b"\n"))
-            for path in (
-                name,
-                *folders_of(name),
-                *(each for each in patterns if name and fits(name, each)),
-            ):
+            if header:
+                commit = header["id"].decode()
+                continue
+            name = os.fsdecode(record.removeprefix(b"\n"))
+            if not name:
+                continue
+            fitting = [pattern for pattern in patterns if fits(name, pattern)]
+            for path in (name, *folders_of(name), *fitting):
                 if path in wanted:
                     removed.setdefault(path, commit)
         if len(removed) == len(wanted):
@@ -271,40 +257,29 @@ def folders_of(path: str) -> Iterator[str]:
 def _read_renames(
     work_tree: str, commits: Collection[str]
 ) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
-    """(the new names by commit and old name, the sentences about the commits)."""
-    words = [
-        "log",
-        "-z",
-        "--stdin",
-        "--no-walk=unsorted",
-        "--root",
-        "-M",
-        f"-l{_FEW * 10}",
-        "--name-status",
-    ]
-    words += [
-        "--diff-filter=RD",
-        "--no-ext-diff",
-        "--no-relative",
-        "--no-show-signature",
-        "--format=%x01%H %ct %s",
-    ]
-    words += ["--encoding=UTF-8", "--no-color"]
+    """Return the new names by commit and old name, and a text about each commit."""
+    if not commits:
+        return {}, {}
+    words = ["log", "-z", "--stdin", "--no-walk=unsorted", "--root", "-M", f"-l{_FEW * 10}"]
+    words += ["--name-status", "--diff-filter=RD", "--no-ext-diff", "--no-relative"]
+    words += ["--no-show-signature", "--format=%x01%H %ct %s", "--encoding=UTF-8", "--no-color"]
     stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
-    fields = run(words, work_tree, stdin=stdin, check=False).out.split(b"\0") if commits else []
+    fields = iter(run(words, work_tree, stdin=stdin, check=False).out.split(b"\0"))
     renames: dict[tuple[str, str], str] = {}
     subjects: dict[str, str] = {}
-    commit, at = "", 0
-    while at < len(fields):
-        header = re.fullmatch(_STEP, fields[at])
+    commit = ""
+    for field in fields:
+        header = re.fullmatch(_STEP, field)
         if header:
-            commit, subject = header["id"].decode(), header["subject"].decode("utf-8", "replace")
-            subjects[commit] = (
-                f'{commit[:9]} "{shorten(subject, 80)}", {write_instant(int(header["when"] or 0))[:10]}'
-            )
-        if re.fullmatch(rb"\n?R\d*", fields[at]) and at + 2 < len(fields):
-            renames[commit, os.fsdecode(fields[at + 1])] = os.fsdecode(fields[at + 2])
-            at += 2
-        at += 2 if re.fullmatch(rb"\n?D", fields[at]) else 1
+            commit = header["id"].decode()
+            subject = shorten(header["subject"].decode("utf-8", "replace"), 80)
+            day = write_instant(int(header["when"] or 0))[:10]
+            subjects[commit] = f'{commit[:9]} "{subject}", {day}'
+        elif re.fullmatch(rb"\n?R\d*", field):
+            old = os.fsdecode(next(fields, b""))
+            new = os.fsdecode(next(fields, b""))
+            renames[commit, old] = new
+        elif re.fullmatch(rb"\n?D", field):
+            next(fields, b"")  # the path
 
     return renames, subjects

@@ -1,14 +1,16 @@
-"""Which commits changed some files, and what each was before and after, as blob ids: it reads no
-content.
+"""Read which commits changed some files, and what each file was before and after, as blob ids.
+
+One `git log` streams the steps. A merge is a step only if a file differs from all its parents; what
+a file has from one parent alone is followed there, as git simplifies a history.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, run
-from checkpoint_git.git.objects import diff_trees, parse_change
+from checkpoint_git.git.objects import TreeEntry, diff_trees, parse_change
 from checkpoint_git.git.run import stream_git
 
 _MOST_ORIGINS = 100  # names that one file is followed to
@@ -39,17 +41,16 @@ class HistoryStep(NamedTuple):
     touches: list[Touch]
 
 
-# One `git log` streams the steps. A merge is a step only where a file differs from all its parents;
-# what a file has from one parent alone is followed there, as git simplifies a history. Renames lead
-# on to a file's older name.
 def read_steps(
     work_tree: str, specs: Sequence[str], since: int | None = None, most: int | None = None
 ) -> Iterator[HistoryStep]:
-    """Newest first. since: seconds since 1970. most: steps."""
+    """Yield the steps, newest first. since: seconds since 1970. most: steps."""
     words = [*PLAIN_LOG, "--raw", "--root", "--no-abbrev", "-c", "-M"]
     words += ["--no-ext-diff", "--no-textconv", "--no-relative"]
-    words += [f"--since=@{max(since, 0)} +0000"] if since is not None else []
-    words += [f"--max-count={most}"] if most is not None else []
+    if since is not None:
+        words.append(f"--since=@{max(since, 0)} +0000")
+    if most is not None:
+        words.append(f"--max-count={most}")
     words += ["--format=%x01%H%x00%P%x00%ct%x00%at%x00%aN%x00%s", "HEAD", "--", *specs]
     try:
         yield from _parse(_split(stream_git(words, work_tree, env=environment())))
@@ -62,24 +63,27 @@ def read_life_steps(
     work_tree: str,
     path: str,
     kin: str,
-    more: Callable[[Sequence[str]], Sequence[str]],
+    list_related: Callable[[Sequence[str]], Sequence[str]],
     since: int | None = None,
 ) -> Iterator[HistoryStep]:
-    """The steps of one file through its renames, newest first. kin: the pathspec of what it may
-    have been called. more: the pathspecs of what belongs to the file under each of its names. A
-    file that has had other names is read to its end before the first step under those.
+    """Yield the steps of one file through its renames, newest first.
+
+    kin: the pathspec of what it may have been called. list_related: returns the pathspecs of what
+    belongs to the file under each of its names. A file that has had other names is read to its end
+    before the first step under those.
     """
-    paths, asked, yielded = [path], set[tuple[str, str]](), set[str]()
+    paths = [path]
+    asked = set[tuple[str, str]]()
+    yielded = set[str]()
     while True:
-        steps = read_steps(
-            work_tree, [*(f":(top,literal){one}" for one in paths), *more(paths)], since
-        )
-        for step in steps if len(paths) == 1 else _keep_own(list(steps), paths):
-            origin = (
-                next(_read_origins(work_tree, step, paths, asked, kin), "")
-                if len(asked) < _MOST_ORIGINS
-                else ""
-            )
+        specs = [f":(top,literal){name}" for name in paths]
+        steps: Iterable[HistoryStep] = read_steps(work_tree, [*specs, *list_related(paths)], since)
+        if len(paths) > 1:
+            steps = _without_namesakes(list(steps), paths)
+        for step in steps:
+            origin = ""
+            if len(asked) < _MOST_ORIGINS:
+                origin = next(_read_origins(work_tree, step, paths, asked, kin), "")
             if origin:
                 # and once more from the top: other branches may have changed it under that name
                 paths.append(origin)
@@ -94,6 +98,7 @@ def read_life_steps(
 def _read_origins(
     work_tree: str, step: HistoryStep, paths: Sequence[str], asked: set[tuple[str, str]], kin: str
 ) -> Iterator[str]:
+    """Yield the names that a file had before a step, unless they are known."""
     for touch in step.touches:
         if touch.path not in paths or touch.came_from or not touch.after:
             continue
@@ -104,35 +109,41 @@ def _read_origins(
             changes = diff_trees(
                 work_tree, parent, step.commit.id, [kin], environment(), renames=True
             )
-            origins = (one.came_from for one in changes if one.path == touch.path and one.came_from)
-            yield from (origin for origin in origins if origin not in paths)
+            for change in changes:
+                origin = change.came_from
+                if change.path == touch.path and origin and origin not in paths:
+                    yield origin
 
 
-def _keep_own(steps: list[HistoryStep], paths: Sequence[str]) -> list[HistoryStep]:
-    # Without what happened to an older name after another file had taken it
+def _without_namesakes(steps: list[HistoryStep], paths: Sequence[str]) -> list[HistoryStep]:
+    """Return the steps without those of other files that took one of the older names later.
+
+    steps: newest first. paths: the names of the file, the newest first.
+    """
     for path in paths[1:]:
-        left = next(
-            (
-                at
-                for at, step in enumerate(steps)
-                if any(one.came_from == path for one in step.touches)
-            ),
-            0,
-        )
-        new = [
-            (at, one)
-            for at, step in enumerate(steps[:left])
-            for one in step.touches
-            if one.path == path
-        ]
-        until = max((at + 1 for at, one in new if not any(one.before)), default=0)
-        early = (
-            HistoryStep(commit, [one for one in touches if one.path != path])
-            for commit, touches in steps[:until]
-        )
-        steps = [*(step for step in early if step.touches), *steps[until:]]
+        end = _count_steps_of_namesake(steps, path)
+        kept = []
+        for commit, touches in steps[:end]:
+            others = [touch for touch in touches if touch.path != path]
+            if others:
+                kept.append(HistoryStep(commit, others))
+        steps = [*kept, *steps[end:]]
 
     return steps
+
+
+def _count_steps_of_namesake(steps: Sequence[HistoryStep], path: str) -> int:
+    """Return how many of the newest steps may be of another file that took an older name.
+
+    They are those since the name was given up, down to the oldest in which a file appeared there.
+    """
+    count = 0
+    for number, step in enumerate(steps, 1):
+        if any(touch.came_from == path for touch in step.touches):
+            return count  # our file gave the name up
+        if any(touch.path == path and not any(touch.before) for touch in step.touches):
+            count = number
+    return 0
 
 
 def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -152,36 +163,46 @@ def _parse(fields: Iterator[bytes]) -> Iterator[HistoryStep]:
         if header:
             if step and step.touches:
                 yield step
-            parents, at, authored, author, subject = (
-                next(fields, b"").decode("utf-8", "replace") for _ in range(5)
-            )
-            whens = [int(text) if text.isdecimal() else 0 for text in (at, authored)]
-            names = tuple(parents.split())
-            commit = Commit(
-                header[1].decode(),
-                names,
-                whens[0],
-                whens[1],
-                author[:_MAX_NAME],
-                subject[:_MAX_SUBJECT],
-            )
-            step = HistoryStep(commit, [])
+            step = HistoryStep(_parse_commit(header[1].decode(), fields), [])
         elif step and (facts := field.removeprefix(b"\n")).startswith(b":"):
             change = parse_change(facts, fields)
-            before = tuple(one.blob if one else "" for one in change.before)
-            step.touches.append(
-                Touch(
-                    change.path, before, change.after.blob if change.after else "", change.came_from
-                )
-            )
+            before = tuple([_blob_of(entry) for entry in change.before])
+            after = _blob_of(change.after)
+            step.touches.append(Touch(change.path, before, after, change.came_from))
 
     if step and step.touches:
         yield step
 
 
+def _parse_commit(commit: str, fields: Iterator[bytes]) -> Commit:
+    """Return a commit of the log. fields: those behind its id are taken."""
+    parents, committed, authored, author, subject = [
+        next(fields, b"").decode("utf-8", "replace") for _ in range(5)
+    ]
+    return Commit(
+        id=commit,
+        parents=tuple(parents.split()),
+        at=_read_seconds(committed),
+        authored_at=_read_seconds(authored),
+        author=author[:_MAX_NAME],
+        subject=subject[:_MAX_SUBJECT],
+    )
+
+
+def _read_seconds(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
+
+
+def _blob_of(entry: TreeEntry | None) -> str:
+    return entry.blob if entry else ""
+
+
 def read_blob_at_head(work_tree: str, path: str) -> str:
+    """Return the id of the blob that HEAD has at a path, "" for none."""
     result = run(["rev-parse", "--verify", "--quiet", f"HEAD:{path}"], work_tree, check=False)
-    return result.out.decode().strip() if result.code == 0 else ""
+    if result.code != 0:
+        return ""
+    return result.out.decode().strip()
 
 
 def read_branch(work_tree: str) -> str:

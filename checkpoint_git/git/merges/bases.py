@@ -39,7 +39,9 @@ def read_base_ids(
         env=env,
         check=False,
     )
-    return result.out.decode().split() if result.code == 0 else []
+    if result.code != 0:
+        return []
+    return result.out.decode().split()
 
 
 def is_ancestor(cwd: str, commit: str, of: str, env: Env = None) -> bool:

@@ -1,6 +1,4 @@
-"""Unmerged checkpoint files: the versions that git's index holds of them, and how a result gets
-back into it.
-"""
+"""Read unmerged checkpoint files, the versions that git's index has of them, and stage a result."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,12 +60,14 @@ class Top(NamedTuple):
 def find_top(cwd: str, env: Env = None) -> Top:
     words = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir"]
     inside, git_dir = os.fsdecode(run_git(words, cwd, env=env).out).split("\n")[:2]
-    top = run_git(["rev-parse", "--show-toplevel"], cwd, env=env).out if inside == "true" else b""
+    if inside != "true":
+        return Top("", git_dir)
+    top = run_git(["rev-parse", "--show-toplevel"], cwd, env=env).out
     return Top(os.fsdecode(top).removesuffix("\n"), git_dir)
 
 
 def read_top(cwd: str) -> Top:
-    """Raises CheckpointError outside a repository and in a bare one."""
+    """Return the top of the work tree. Raises CheckpointError if there is none."""
     top = find_top(cwd)
     if not top.work_tree:
         message = "no files are checked out here: this is a bare repository or the inside of one"
@@ -87,9 +87,7 @@ def _group_stages(entries: Sequence[IndexEntry]) -> dict[str, Stages]:
 
 
 def read_conflicts(work_tree: str) -> Conflicts:
-    """Every unmerged file; those that our driver merges with their contents, all from one git
-    process.
-    """
+    """Return every unmerged file. Those that our driver merges have their contents."""
     stages = read_stages(work_tree)
     drivers = read_drivers(work_tree, [path for path in stages if not is_merged(path)])
     paths = sorted(path for path in stages if is_merged(path) or path in drivers)
@@ -98,61 +96,66 @@ def read_conflicts(work_tree: str) -> Conflicts:
 
 
 def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerged]:
-    blobs = {blob for each in stages.values() for mode, blob, _ in each if mode != GITLINK}
+    blobs = set[str]()
+    for rows in stages.values():
+        blobs.update(blob for mode, blob, _ in rows if mode != GITLINK)
     contents = read_contents(work_tree, blobs)
     files = []
-    for path, each in stages.items():
+    for path, rows in stages.items():
         versions = {
-            stage: FileVersion(mode, blob, contents.get(blob, b"")) for mode, blob, stage in each
+            stage: FileVersion(mode, blob, contents.get(blob, b"")) for mode, blob, stage in rows
         }
         ours, base, theirs = (versions.get(stage) for stage in _STAGE_OF_SIDE)
-        files.append(Unmerged(path, (ours, base, theirs), each))
+        files.append(Unmerged(path, (ours, base, theirs), rows))
     return files
 
 
 def list_marked(work_tree: str) -> list[str]:
-    """Tracked checkpoints with conflict markers in the work tree that git takes for resolved, or
-    never knew as more.
-    """
+    """Return the tracked checkpoints with conflict markers that git does not take for unmerged."""
     words = ["grep", "-l", "-z", "--full-name", "-e", "^<<<<<<<", "--", *pathspecs()]
     found = set(read_names(words, work_tree, check=False))
     return sorted(path for path in found - set(read_stages(work_tree)) if is_merged(path))
 
 
 def read_past_conflicts(work_tree: str, path: str) -> Iterator[Unmerged]:
-    """What may have been merged where markers were added or committed as they were: the stages that
-    the index had then, which git keeps in the clone that merged, and the parents of the merges that
-    brought markers, newest first.
+    """Yield what may have been merged, if markers were added or committed as they were.
+
+    That is the stages that the index had then, which git keeps in the clone that merged, and the
+    parents of the merges that brought markers, newest first.
     """
     stages = _group_stages(read_index(work_tree, [f":(top,literal){path}"], resolved=True))
     yield from (file._replace(stages=()) for file in _read_versions(work_tree, stages))
-    words = [
-        "log",
-        f"-{_MOST_MERGES}",
-        "--merges",
-        "-m",
-        "-S<<<<<<< ",
-        "--format=%P",
-        "--",
-        f":(top,literal){path}",
-    ]
-    for parents in dict.fromkeys(run_git(words, work_tree, check=False).out.decode().split("\n")):
-        if len(parents.split()) == 2:
-            ours, theirs = parents.split()
-            commits = (ours, next(iter(read_base_ids(work_tree, [ours, theirs])), ""), theirs)
-            contents = [
-                read_files_at(work_tree, [path], commit=each)[path] if each else None
-                for each in commits
-            ]
-            yield make_unmerged(path, contents)
+    words = ["log", f"-{_MOST_MERGES}", "--merges", "-m", "-S<<<<<<< ", "--format=%P"]
+    words += ["--", f":(top,literal){path}"]
+    out = run_git(words, work_tree, check=False).out.decode()
+    for line in dict.fromkeys(out.split("\n")):
+        parents = line.split()
+        if len(parents) != 2:
+            continue
+        ours, theirs = parents
+        bases = list(read_base_ids(work_tree, parents))
+        contents = [
+            _read_file_at(work_tree, path, ours),
+            _read_file_at(work_tree, path, bases[0]) if bases else None,
+            _read_file_at(work_tree, path, theirs),
+        ]
+        yield make_unmerged(path, contents)
+
+
+def _read_file_at(work_tree: str, path: str, commit: str) -> bytes | None:
+    return read_files_at(work_tree, [path], commit=commit)[path]
 
 
 def make_unmerged(path: str, contents: Sequence[bytes | None]) -> Unmerged:
-    """A file of which the index has no stages. contents: ours, base, theirs."""
-    ours, base, theirs = (
-        None if data is None else FileVersion(FILE_MODES[0], "", data) for data in contents
-    )
+    """Return a file of which the index has no stages. contents: ours, base, theirs."""
+    ours, base, theirs = [_make_version(data) for data in contents]
     return Unmerged(path, (ours, base, theirs), ())
+
+
+def _make_version(data: bytes | None) -> FileVersion | None:
+    if data is None:
+        return None
+    return FileVersion(FILE_MODES[0], "", data)
 
 
 def is_as_committed(work_tree: str) -> bool:
@@ -160,15 +163,16 @@ def is_as_committed(work_tree: str) -> bool:
 
 
 def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
-    sizes = read_attribute("conflict-marker-size", work_tree, paths)
-    return {
-        path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE
-        for path, size in sizes.items()
-    }
+    """Return the length of the conflict markers in each file."""
+    sizes = {}
+    for path, size in read_attribute("conflict-marker-size", work_tree, paths).items():
+        is_set = size.isdigit() and int(size) > 0
+        sizes[path] = int(size) if is_set else DEFAULT_MARKER_SIZE
+    return sizes
 
 
 def read_drivers(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
-    """Of files that are not checkpoints: path -> the driver of ours that merges it."""
+    """Return the files that a driver of ours merges, by path with its name."""
     drivers = read_attribute("merge", work_tree, paths)
     return {
         path: name
@@ -180,16 +184,15 @@ def read_drivers(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
 def read_choices(work_tree: str, driver: str = "checkpoint") -> Choices:
     command = run_git(["config", "--get", f"merge.{driver}.driver"], work_tree, check=False).out
     installed = read_driver_command(os.fsdecode(command).removesuffix("\n"))
-    return installed.choices if installed else Choices()
+    if installed is None:
+        return Choices()
+    return installed.choices
 
 
 def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
-    """As `git add` would store it: git's line ends, filters undone."""
-    blob = (
-        run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw)
-        .out.decode()
-        .strip()
-    )
+    """Return a file's bytes as `git add` would store them: git's line ends, filters undone."""
+    hashed = run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw)
+    blob = hashed.out.decode().strip()
     for data in (raw, raw.replace(b"\r\n", b"\n")):
         if blob == blob_id(data, blob):
             return data
@@ -200,8 +203,9 @@ def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
 
 
 def read_as_checked_out(work_tree: str, path: str, data: bytes) -> bytes:
-    """A blob's bytes as a checkout would write them. The blob is stored: it is what will be
-    staged.
+    """Return a blob's bytes as a checkout would write them.
+
+    The blob is stored: it is what will be staged.
     """
     blob = run_git(["hash-object", "-w", "--stdin"], work_tree, stdin=data).out.decode().strip()
     return run_git(["cat-file", "--filters", f"--path={path}", blob], work_tree).out
@@ -215,40 +219,27 @@ class TextMerge(NamedTuple):
 def merge_lines(
     cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None
 ) -> TextMerge:
-    # late: it brings shutil and all kinds of compression along
-    from tempfile import (
-        TemporaryDirectory,
-    )
+    """Merge three versions with `git merge-file`."""
+    from tempfile import TemporaryDirectory  # late: it brings shutil and compression along
 
     with TemporaryDirectory(prefix="checkpoint-") as folder:
         paths = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
         for path, data in zip(paths, (ours, base, theirs), strict=True):
             with open(path, "wb") as stream:
                 stream.write(data)
-        words = [
-            "merge-file",
-            "-p",
-            "-q",
-            "-L",
-            "ours",
-            "-L",
-            "base",
-            "-L",
-            "theirs",
-            *options,
-            *paths,
-        ]
+        labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
+        words = ["merge-file", "-p", "-q", *labels, *options, *paths]
         result = run_git(words, cwd, env=env, check=False)
 
-    return TextMerge(None if result.code > 127 else result.out, result.code == 0)
+    if result.code > 127:
+        return TextMerge(None, is_clean=False)
+    return TextMerge(result.out, result.code == 0)
 
 
 def merge_as_text(
     cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env: Env = None
 ) -> TextMerge:
-    """Git's line merge, as the driver takes it for what is not JSON: clean only where it makes a
-    document.
-    """
+    """Merge by lines, as the driver does what is not JSON. It is clean only if a document results."""
     merged = merge_lines(cwd, base or b"", ours, theirs, env=env)
     try:
         scan_tokens(decode(merged.data or b""))
@@ -260,14 +251,23 @@ def merge_as_text(
 def read_line_merges(
     cwd: str, base: bytes, ours: bytes, theirs: bytes
 ) -> tuple[bytes, bytes] | None:
-    """Every conflict decided for ours, and for theirs; None for what git calls binary."""
-    with_ours, with_theirs = (
-        merge_lines(cwd, base, ours, theirs, option).data for option in ("--ours", "--theirs")
-    )
-    return None if with_ours is None or with_theirs is None else (with_ours, with_theirs)
+    """Merge by lines with every conflict decided for ours, and again for theirs.
+
+    None for what git calls binary.
+    """
+    with_ours = merge_lines(cwd, base, ours, theirs, "--ours").data
+    with_theirs = merge_lines(cwd, base, ours, theirs, "--theirs").data
+    if with_ours is None or with_theirs is None:
+        return None
+    return with_ours, with_theirs
 
 
 def stage_path(work_tree: str, path: str, *, removed: bool = False) -> None:
-    # The stages stay with git: `git checkout --merge` brings them back
-    words = ["update-index", *(["--force-remove"] if removed else []), "-z", "--stdin"]
+    """Stage a file, or that it is removed.
+
+    git keeps the stages that it had: `git checkout --merge` brings them back.
+    """
+    words = ["update-index", "-z", "--stdin"]
+    if removed:
+        words.insert(1, "--force-remove")
     run_git(words, work_tree, stdin=os.fsencode(path) + b"\0")

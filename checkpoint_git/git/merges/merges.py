@@ -1,6 +1,4 @@
-"""Merge commits as git has them: parents, merge bases, every version of the checkpoint files they
-touched.
-"""
+"""Read merge commits: parents, merge bases, and every version of the checkpoint files they touched."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -33,7 +31,7 @@ class MergeCommit(NamedTuple):
 
 
 class Ancestor(NamedTuple):
-    """A file as a merge base has it; below: the same of the bases below that base."""
+    """A file as a merge base has it. below: as the merge bases of that one's parents have it."""
 
     data: bytes | None
     below: tuple["Ancestor", ...]
@@ -78,9 +76,7 @@ def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
 
 
 def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[MergeCommit]:
-    """Return the merges among whose parents and result a checkpoint differs, or that lack a parent
-    here.
-    """
+    """Return the merges whose parents or result differ in a checkpoint, or that lack a parent."""
     merges = read_commits(cwd, ids, env)
     parents = sorted({parent for merge in merges for parent in merge.parents})
     missing = objects.find_missing(cwd, parents, env)
@@ -93,20 +89,18 @@ def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[
             first, *others = (trees[parent] for parent in merge.parents)
             pairs[merge.id] = {(first, tree) for tree in (*others, merge.tree)}
 
-    every = {pair for some in pairs.values() for pair in some}
-    changes = objects.diff_tree_pairs(cwd, every, pathspecs(), env)
+    every: set[tuple[str, str]] = set().union(*pairs.values())
+    touching = set()
+    for pair, changes in objects.diff_tree_pairs(cwd, every, pathspecs(), env).items():
+        # git 2.36.0 forgets the paths after the first pair of trees
+        if any(protocol_of(change.path) for change in changes):
+            touching.add(pair)
 
-    # git 2.36.0 forgets the paths after the first pair of trees
-    touching = {
-        pair for pair, some in changes.items() if any(protocol_of(one.path) for one in some)
-    }
     return [merge for merge in merges if merge.id not in pairs or touching & pairs[merge.id]]
 
 
 def read_cut_ends(cwd: str, revisions: str) -> list[MergeCommit]:
-    """The commits of a range at which a shallow clone was cut off, with the parents that they were
-    made with.
-    """
+    """Return the commits of a range at which a shallow clone was cut off, with their parents."""
     ends = read_boundary(cwd)
     if not ends:
         return []
@@ -114,12 +108,12 @@ def read_cut_ends(cwd: str, revisions: str) -> list[MergeCommit]:
     return read_commits(cwd, [commit for commit in ids if commit in ends])
 
 
-# Bare repositories too: the work tree is never opened.
 def read_touched(cwd: str, merge: MergeCommit, env: Env = None) -> Touched:
-    """Every version of the checkpoint files that a parent or the merge itself changed. A file
-    beyond the size that a checkpoint may have is not read: NULs of that size replace it. The
-    merge's `tree` may be "": its id then says what it holds. Raises CheckpointError if a shallow
-    clone lacks what the parents have in common.
+    """Return every version of the checkpoint files that a parent or the merge itself changed.
+
+    The work tree is not opened. A file beyond the size that a checkpoint may have is not read: NULs
+    of that size replace it. The merge's `tree` may be "": then it is that of its id. Raises
+    CheckpointError if a shallow clone lacks what the parents have in common.
     """
     (found,) = _read_touched_all(cwd, [merge], read_all_bases(cwd, [merge.parents], env), env)
     if isinstance(found, CheckpointError):
@@ -130,24 +124,25 @@ def read_touched(cwd: str, merge: MergeCommit, env: Env = None) -> Touched:
 def read_touched_each(
     cwd: str, merges: Sequence[MergeCommit], env: Env = None
 ) -> Iterator[Touched | CheckpointError]:
-    """Yield what each merge touched, or why that is not known. Raises CheckpointError at the end if
-    nothing is known of any.
+    """Yield what each merge touched, or why that is not known.
+
+    Raises CheckpointError at the end if nothing is known of any.
     """
-    missing = objects.find_missing(
-        cwd, sorted({parent for merge in merges for parent in merge.parents}), env
-    )
-    touched = _read_in_parts(
-        cwd, [merge for merge in merges if not missing & set(merge.parents)], env
-    )
+    parents = sorted({parent for merge in merges for parent in merge.parents})
+    missing = objects.find_missing(cwd, parents, env)
+    whole = [merge for merge in merges if missing.isdisjoint(merge.parents)]
+    touched = _read_in_parts(cwd, whole, env)
     errors = list[CheckpointError]()
     for merge in merges:
-        parent = next((parent for parent in merge.parents if parent in missing), "")
-        found = (
-            CheckpointError(f"{parent[:12]} is not in this clone", UNSHALLOW)
-            if parent
-            else next(touched)
-        )
-        errors += [found] if isinstance(found, CheckpointError) else []
+        lacking = [parent for parent in merge.parents if parent in missing]
+        found: Touched | CheckpointError
+        if lacking:
+            found = CheckpointError(f"{lacking[0][:12]} is not in this clone", UNSHALLOW)
+        else:
+            found = next(touched)
+
+        if isinstance(found, CheckpointError):
+            errors.append(found)
         yield found
 
     if errors and len(errors) == len(merges):
@@ -160,14 +155,14 @@ def _read_in_parts(
     based: Sequence[tuple[MergeBase, ...]] = []
     with suppress(CheckpointError):
         based = read_all_bases(cwd, [merge.parents for merge in merges], env)
-    for at in range(0, len(merges), AT_ONCE):
-        some = merges[at : at + AT_ONCE]
+    for start in range(0, len(merges), AT_ONCE):
+        some = merges[start : start + AT_ONCE]
         try:
-            known = based[at : at + AT_ONCE] or read_all_bases(
-                cwd, [merge.parents for merge in some], env
-            )
+            known = based[start : start + AT_ONCE]
+            if not known:
+                known = read_all_bases(cwd, [merge.parents for merge in some], env)
             yield from _read_touched_all(cwd, some, known, env)
-        except CheckpointError:  # where one is damaged, it alone is an error
+        except CheckpointError:  # if one is damaged, it alone is an error
             for merge in some:
                 try:
                     yield read_touched(cwd, merge, env)
@@ -178,18 +173,20 @@ def _read_in_parts(
 def _read_touched_all(
     cwd: str, merges: Sequence[MergeCommit], based: Sequence[tuple[MergeBase, ...]], env: Env
 ) -> list[Touched | CheckpointError]:
-    """In as few processes, all in memory at once; an error for a merge of which nothing is
-    known.
+    """Read several merges in few processes, all in memory at once.
+
+    Returns an error for a merge of which nothing is known.
     """
     is_cut = not all(based) and is_shallow(cwd)
     sources = _find_sources(cwd, merges, based, env)
-    renamed = {(one.reference, tree) for one in sources for tree in one.parents}
+    renamed = {(source.reference, tree) for source in sources for tree in source.parents}
     moves = objects.diff_tree_pairs(cwd, renamed, pathspecs(), env, renames=True)
-    plain = {
-        (one.reference, tree) for one in sources for tree in (one.result, *one.others.values())
-    }
+    plain = set()
+    for source in sources:
+        for tree in (source.result, *source.others.values()):
+            plain.add((source.reference, tree))
     changes = objects.diff_tree_pairs(cwd, plain, pathspecs(), env)
-    readers = [_MergeReader(one, moves, changes) for one in sources]
+    readers = [_MergeReader(source, moves, changes) for source in sources]
     contents = read_contents(cwd, [blob for reader in readers for blob in reader.list_blobs()], env)
     lacking = CheckpointError("the common history of its parents is not in this clone", UNSHALLOW)
     return [lacking if is_cut and not reader.bases else reader.fill(contents) for reader in readers]
@@ -199,7 +196,9 @@ Changes = dict[tuple[str, str], list[Change]]  # two trees -> how they differ
 
 
 class _Source(NamedTuple):
-    reference: str
+    """The trees of one merge."""
+
+    reference: str  # that of the first merge base, which the others are compared with
     parents: tuple[str, ...]
     result: str
     others: dict[str, str]  # of all its merge bases, by the bases' ids
@@ -209,32 +208,35 @@ class _Source(NamedTuple):
 def _find_sources(
     cwd: str, merges: Sequence[MergeCommit], based: Sequence[tuple[MergeBase, ...]], env: Env
 ) -> list[_Source]:
-    ids = {
-        one
-        for merge, bases in zip(merges, based, strict=True)
-        for one in (*merge.parents, *list_ids(bases))
-    }
-    known = sorted(ids | {merge.id for merge in merges if not merge.tree})
-    headers = objects.read_headers(cwd, [f"{one}^{{tree}}" for one in known], env)
-    trees = {one: header.id for one, header in zip(known, headers, strict=True)}
-    missing = next((one for one, tree in trees.items() if not tree), "")
-    if missing:
-        raise CheckpointError(f"commit {missing[:12]} is not in this repository", UNSHALLOW)
-    empty = (
-        ""
-        if all(based)
-        else run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env).out.decode().strip()
-    )
-    return [
-        _Source(
-            trees[bases[0].id] if bases else empty,
-            tuple(trees[parent] for parent in merge.parents),
-            merge.tree or trees[merge.id],
-            {one: trees[one] for one in list_ids(bases)},
-            bases,
+    ids = set[str]()
+    for merge, bases in zip(merges, based, strict=True):
+        ids.update(merge.parents, list_ids(bases))
+        if not merge.tree:
+            ids.add(merge.id)
+
+    known = sorted(ids)
+    headers = objects.read_headers(cwd, [f"{commit}^{{tree}}" for commit in known], env)
+    trees = {commit: header.id for commit, header in zip(known, headers, strict=True)}
+    for commit, tree in trees.items():
+        if not tree:
+            raise CheckpointError(f"commit {commit[:12]} is not in this repository", UNSHALLOW)
+
+    empty = ""
+    if not all(based):
+        made = run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env)
+        empty = made.out.decode().strip()
+
+    sources = []
+    for merge, bases in zip(merges, based, strict=True):
+        source = _Source(
+            reference=trees[bases[0].id] if bases else empty,
+            parents=tuple(trees[parent] for parent in merge.parents),
+            result=merge.tree or trees[merge.id],
+            others={base: trees[base] for base in list_ids(bases)},
+            bases=bases,
         )
-        for merge, bases in zip(merges, based, strict=True)
-    ]
+        sources.append(source)
+    return sources
 
 
 class _Row(NamedTuple):
@@ -249,18 +251,23 @@ class _Row(NamedTuple):
         return len(self.changed) > 2
 
     def choose_parents(self) -> tuple[int, int]:
-        """Of an octopus the two parents count that changed the file, or one and another."""
+        """Return the parents to look at: of an octopus the two that changed the file, or the one
+        that did, and another.
+        """
         if len(self.parents) == 2 or not self.changed:
             return 0, 1
         first = self.changed[0]
-        unchanged = next(number for number in range(len(self.parents)) if number != first)
-        second = self.changed[1] if len(self.changed) == 2 else unchanged
+        if len(self.changed) == 2:
+            second = self.changed[1]
+        else:
+            second = 1 if first == 0 else 0
         return min(first, second), max(first, second)
 
 
 class _MergeReader:
-    """The files of one merge, from how each of its trees differs from the same reference. Blobs: ""
-    for no file.
+    """Finds the files of one merge, by how each of its trees differs from the same reference.
+
+    A blob is "" if there is no file.
     """
 
     def __init__(self, source: _Source, moves: Changes, changes: Changes) -> None:
@@ -271,12 +278,11 @@ class _MergeReader:
         self._parents = [self._find_blobs(moves[source.reference, tree]) for tree in source.parents]
         self._result = self._find_blobs(changes[source.reference, source.result])
         self._others = {
-            one: self._find_blobs(changes[source.reference, tree])
-            for one, tree in source.others.items()
+            base: self._find_blobs(changes[source.reference, tree])
+            for base, tree in source.others.items()
         }
-        paths = {path for blobs in (*self._parents, self._result) for path in blobs} - set(
-            self._renames.values()
-        )
+        paths = set[str]().union(*self._parents, self._result)
+        paths -= set(self._renames.values())
         self._rows = [self._make_row(path) for path in sorted(paths)]
 
     def _find_blobs(self, changes: list[Change]) -> dict[str, str]:
@@ -295,28 +301,31 @@ class _MergeReader:
 
     def _make_row(self, old: str) -> _Row:
         new = self._renames.get(old, "")
-        *parents, result = [
-            (self._blob_in(blobs, new) if new else "") or self._blob_in(blobs, old)
-            for blobs in (*self._parents, self._result)
-        ]
+        found = []
+        for blobs in (*self._parents, self._result):
+            blob = ""
+            if new:
+                blob = self._blob_in(blobs, new)
+            found.append(blob or self._blob_in(blobs, old))
+
+        *parents, result = found
         before = self._known.get(old, "")
         changed = tuple(number for number, blob in enumerate(parents) if blob != before)
         return _Row(new or old, old, tuple(parents), result, changed)
 
     def list_blobs(self) -> list[str]:
-        """Return the contents to be read: of the files that call for a word."""
+        """Return the contents to be read: those of the files that call for a word."""
         found = set[str]()
         for row in self._list_open():
             found.update((*row.parents, row.result))
-            found.update(
-                self._blob_in(self._others[one], row.old_path) for one in list_ids(self.bases)
-            )
+            for base in list_ids(self.bases):
+                found.add(self._blob_in(self._others[base], row.old_path))
         return sorted(found - {""})
 
     def fill(self, contents: dict[str, bytes]) -> Touched:
-        files = sorted(
-            (self._fill_row(row, contents) for row in self._list_open()), key=lambda file: file.path
-        )
+        """Return what the merge touched. contents: of the blobs that list_blobs names."""
+        files = [self._fill_row(row, contents) for row in self._list_open()]
+        files.sort(key=lambda file: file.path)
         crowded = sorted(row.path for row in self._rows if row.is_crowded)
         whole = len(self._rows) - len(crowded) - len(files)
         return Touched(files, whole, crowded, [base.id for base in self.bases])
@@ -325,24 +334,27 @@ class _MergeReader:
         return [row for row in self._rows if not (row.is_crowded or self._is_whole(row))]
 
     def _is_whole(self, row: _Row) -> bool:
-        # whether the merge took a file as the only parent that changed it has it, or as both have
-        # it
-        one, other = row.choose_parents()
-        first, second = row.parents[one], row.parents[other]
-        base = self._known.get(row.old_path, "") if self.bases else None
+        """Whether the merge took a file as the only parent that changed it has it, or as both do."""
+        first, second = [row.parents[number] for number in row.choose_parents()]
         if first == second:
             return row.result == first
-        if len(self.bases) > 1 or base not in (first, second):
+        if len(self.bases) != 1:
             return False
-        return row.result == (second if first == base else first)
+        base = self._known.get(row.old_path, "")
+        if first == base:
+            return row.result == second
+        return second == base and row.result == first
 
     def _fill_row(self, row: _Row, contents: dict[str, bytes]) -> Versions:
-        one, other = row.choose_parents()
-        old_path = row.old_path if row.old_path != row.path else ""
-        bases = self._list_ancestors(self.bases, row.old_path, contents)
-        first, second = (contents.get(row.parents[number]) for number in (one, other))
+        first, second = row.choose_parents()
         return Versions(
-            row.path, old_path, bases, first, second, contents.get(row.result), (one + 1, other + 1)
+            path=row.path,
+            old_path=row.old_path if row.old_path != row.path else "",
+            bases=self._list_ancestors(self.bases, row.old_path, contents),
+            first=contents.get(row.parents[first]),
+            second=contents.get(row.parents[second]),
+            result=contents.get(row.result),
+            parents=(first + 1, second + 1),
         )
 
     def _list_ancestors(
@@ -356,7 +368,9 @@ class _MergeReader:
 
 
 def _blob_of(entry: TreeEntry | None) -> str:
-    return entry.blob if entry is not None and entry.is_file else ""
+    if entry is None or not entry.is_file:
+        return ""
+    return entry.blob
 
 
 def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
@@ -364,36 +378,21 @@ def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
     asked = sorted(set(ids))
     if not asked:
         return set()
-    stdin = "".join(f"{one}\n" for one in asked).encode()
-    result = run_git(
-        ["rev-list", "--stdin", "--not", "HEAD"], cwd, stdin=stdin, env=env, check=False
-    )
-    return set(asked if result.code else result.out.decode().split()) & set(asked)
+    stdin = "".join(f"{commit}\n" for commit in asked).encode()
+    words = ["rev-list", "--stdin", "--not", "HEAD"]
+    result = run_git(words, cwd, stdin=stdin, env=env, check=False)
+    if result.code:
+        return set(asked)
+    return set(result.out.decode().split()).intersection(asked)
 
 
 def read_later_versions(
     cwd: str, merge: str, path: str, env: Env = None, head: str = "HEAD"
 ) -> list[bytes]:
-    """Return what a file was between a merge and `head`, after the merge; newest first, 20 at
-    most.
-    """
-    words = [
-        "log",
-        "-z",
-        "--format=",
-        "--raw",
-        "-m",
-        "--full-history",
-        "--no-renames",
-        "--full-index",
-    ]
-    words += [
-        "--no-ext-diff",
-        "--no-relative",
-        "--no-color",
-        "--no-show-signature",
-        "--ancestry-path",
-    ]
+    """Return the versions of a file after a merge, up to `head`; newest first, 20 at most."""
+    words = ["log", "-z", "--format=", "--raw", "-m", "--full-history", "--no-renames"]
+    words += ["--full-index", "--no-ext-diff", "--no-relative", "--no-color"]
+    words += ["--no-show-signature", "--ancestry-path"]
     out = run_git([*words, f"{merge}..{head}", "--", f":(top,literal){path}"], cwd, env=env).out
     records = [field.lstrip(b"\n") for field in out.split(b"\0")]
     blobs = dict.fromkeys(
@@ -405,20 +404,27 @@ def read_later_versions(
 
 
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:
-    """A blob beyond a checkpoint's size comes as NULs that are too many as well."""
+    """Return the contents of blobs by their ids.
+
+    One beyond a checkpoint's size is replaced by NULs that are too many as well.
+    """
     wanted = sorted(set(blobs))
-    found = zip(wanted, objects.read_bounded(cwd, wanted, env), strict=True)
-    return {
-        one: data if isinstance(data, bytes) else one.encode().ljust(MAX_BYTES + 1, b"\0")
-        for one, data in found
-    }
+    contents = {}
+    for blob, data in zip(wanted, objects.read_bounded(cwd, wanted, env), strict=True):
+        if isinstance(data, bytes):
+            contents[blob] = data
+        else:
+            contents[blob] = blob.encode().ljust(MAX_BYTES + 1, b"\0")
+    return contents
 
 
 def read_files_at(
     cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD"
 ) -> dict[str, bytes | None]:
-    """The contents in a commit or tree, None for no file."""
-    found = objects.read_tree(cwd, commit, env, paths) if paths else {}
+    """Return the contents of files in a commit or tree, None if there is no file."""
+    if not paths:
+        return {}
+    found = objects.read_tree(cwd, commit, env, paths)
     blobs = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}
     contents = read_contents(cwd, blobs.values(), env)
     return {path: contents.get(blobs.get(path, "")) for path in paths}
