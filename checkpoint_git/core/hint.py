@@ -1,6 +1,4 @@
-"""What to do about a finding or an error, as a value: words, and commands as the words of a command
-line.
-"""
+"""A hint: what to do about a finding or an error, in words and commands, as a value."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -11,8 +9,9 @@ UNFILLED = "..."  # how a blank is shown; the verbs that write refuse it as a va
 
 
 class Blank(NamedTuple):
-    """What the user has to fill in. name: what belongs there, such as "the decision". sign: how it
-    is shown.
+    """A place that the user has to fill in.
+
+    name: what belongs there, such as "the decision". sign: how it is shown.
     """
 
     name: str
@@ -20,7 +19,7 @@ class Blank(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What another command prints, as a part of a word. argv: of that command."""
+    """A part of a word that is what another command prints. argv: that of the command."""
 
     argv: tuple[str, ...]
 
@@ -36,8 +35,9 @@ Argv: TypeAlias = tuple[Argument, ...]
 
 
 class Step(NamedTuple):
-    """One thing to do. text: in words. commands: run one after the other. more: words that follow
-    the commands.
+    """One thing to do.
+
+    text: in words. commands: run one after the other. more: words that follow the commands.
     """
 
     text: str = ""
@@ -148,12 +148,10 @@ def fill_blank(hint: AnyHint, wanted: Blank, value: str) -> AnyHint:
             return value
         if not isinstance(word, Word) or wanted not in word.parts:
             return word
-        parts = tuple(value if part == wanted else part for part in word.parts)
-        return (
-            Word(parts)
-            if any(isinstance(part, Blank) for part in parts)
-            else write_word(Word(parts))
-        )
+        filled = Word(tuple(value if part == wanted else part for part in word.parts))
+        if any(isinstance(part, Blank) for part in filled.parts):
+            return filled
+        return write_word(filled)
 
     return change_words(hint, fill)
 
@@ -234,7 +232,9 @@ def write_word(word: Argument) -> str:
 
 
 def _write_part(part: Blank | Output) -> str:
-    return part.sign if isinstance(part, Blank) else f"$({' '.join(map(quote_word, part.argv))})"
+    if isinstance(part, Blank):
+        return part.sign
+    return f"$({' '.join(map(quote_word, part.argv))})"
 
 
 def _quote(word: Argument) -> str:

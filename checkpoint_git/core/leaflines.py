@@ -13,18 +13,17 @@ ROW_KEYS = ("id", "number", "sha", "text")
 
 
 def list_leaves(value: "Any", first: "Sequence[str]" = ()) -> "list[str]":
-    """Lines such as "progress_table[sprint-2].status: complete", without line ends; controls are
-    escaped. value: numbers may be tokens (bytes). first: keys of the document that come before the
-    others, in this order; all others go by the alphabet. An item of a list without an id is "[]",
-    so that one more item is one more line and not a renumbering of those after it.
+    """Return lines such as "progress_table[sprint-2].status: complete", without line ends.
+
+    Controls are escaped. value: numbers may be tokens (bytes). first: keys of the document that
+    come before the others, in this order; all others go by the alphabet. An item of a list without
+    an id is "[]", so that one more item is one more line and not a renumbering of those after it.
     """
     if isinstance(value, dict):
         order = {key: number for number, key in enumerate(first)}
-        value = {
-            key: value[key]
-            for key in sorted(value, key=lambda key: (order.get(key, len(order)), key))
-        }
-        lines = [line for key, member in value.items() for line in _leaves(key, member)]
+        lines: list[str] = []
+        for key in sorted(value, key=lambda key: (order.get(key, len(order)), key)):
+            lines += _leaves(key, value[key])
     else:
         lines = list(_leaves("", value))
 
@@ -43,24 +42,37 @@ def _leaves(name: str, value: "Any") -> "Iterator[str]":
 
 
 def _item_leaves(name: str, item: "Any") -> "Iterator[str]":
-    known = ROW_KEYS if isinstance(item, dict) else ()
-    key = next((key for key in known if isinstance(item.get(key), (str, bytes))), None)
-    if key is None:
+    key = _find_row_key(item)
+    if not key:
         yield from _leaves(f"{name}[]", item)
         return
     rest = {other: field for other, field in item.items() if other != key}
-    if key == "text":
-        yield f"{name}[]: {item[key]}"
-        yield from _leaves(f"{name}[]", rest) if rest else ()
-    else:
+    if key != "text":
         yield from _leaves(f"{name}[{_leaf_text(item[key])}]", rest)
+        return
+    yield f"{name}[]: {item[key]}"
+    if rest:
+        yield from _leaves(f"{name}[]", rest)
+
+
+def _find_row_key(item: "Any") -> str:
+    """Return the member that names an item of a list, "" if it has none."""
+    if isinstance(item, dict):
+        for key in ROW_KEYS:
+            if isinstance(item.get(key), (str, bytes)):
+                return key
+    return ""
 
 
 def _leaf_text(value: "Any") -> str:
     if isinstance(value, str):
-        return f'"{value}"' if value in ("true", "false", "null", "[]", "{}") else value
+        if value in ("true", "false", "null", "[]", "{}"):
+            return f'"{value}"'
+        return value
     if isinstance(value, bytes):
         return value.decode()
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return "[]" if isinstance(value, list) else "{}"
+    if isinstance(value, list):
+        return "[]"
+    return "{}"

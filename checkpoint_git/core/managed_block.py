@@ -40,7 +40,10 @@ def find_block(data: bytes) -> Block | None:
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or begins[0].end() > ends[0].start():
-        hint = "one '# >>> checkpoint-git >>>' belongs above it, one '# <<< checkpoint-git <<<' below; or delete both"
+        hint = (
+            "one '# >>> checkpoint-git >>>' belongs above it, one '# <<< checkpoint-git <<<' below; "
+            "or delete both"
+        )
         raise CheckpointError("the lines that mark checkpoint-git's block are damaged", hint)
 
     begin, end = begins[0], ends[0]
@@ -66,32 +69,35 @@ def is_damaged(data: bytes) -> bool:
 def put_block(
     data: bytes | None,
     body: bytes,
-    at: int | None = None,
+    start: int | None = None,
     *,
     head: bytes = b"",
     notes: tuple[Note, ...] = (),
     indent: bytes = b"",
     comment: Comment = HASH,
 ) -> bytes:
-    """The file with a block that holds `body`, whole lines: in place of its earlier block, whose
-    notes stay, or new. at: where a new block goes, the start of a line; default: the end of the
-    file. data: None makes a new file that starts with `head`. indent: of the marker lines.
+    """Return the file with a block of the lines of `body`.
+
+    The block replaces an earlier one, whose notes stay, or is new. start: where a new block goes, at
+    the start of a line; default: the end of the file. data: None makes a new file that starts with
+    `head`. indent: of the marker lines.
     """
     if data is None:
-        data, at, notes = head, None, ("new file", *notes)
+        data = head
+        start = None
+        notes = ("new file", *notes)
     block = find_block(data)
     if block is not None:
-        return (
-            data[: block.start]
-            + _render(data, body, block.notes, indent, comment)
-            + data[block.end :]
-        )
+        text = _render(data, body, block.notes, indent, comment)
+        return data[: block.start] + text + data[block.end :]
 
-    at = len(data) if at is None else at
-    if at == 0 or data[at - 1 : at] == b"\n":
-        return data[:at] + _render(data, body, notes, indent, comment) + data[at:]
+    if start is None:
+        start = len(data)
+    before, after = data[:start], data[start:]
+    if not before or before.endswith(b"\n"):
+        return before + _render(data, body, notes, indent, comment) + after
     text = _render(data, body, (*notes, "no newline before"), indent, comment)
-    return data[:at] + (b"\r\n" if _has_crlf(data) else b"\n") + text + data[at:]
+    return before + _line_end(data) + text + after
 
 
 def remove_block(data: bytes) -> bytes:
@@ -100,14 +106,20 @@ def remove_block(data: bytes) -> bytes:
         return data
     before, after = data[: block.start], data[block.end :]
     if "no newline before" in block.notes and not after:
-        before = before.removesuffix(b"\r\n" if b"\r\n" in data[block.start : block.end] else b"\n")
+        if b"\r\n" in data[block.start : block.end]:
+            before = before.removesuffix(b"\r\n")
+        else:
+            before = before.removesuffix(b"\n")
     return before + after
 
 
 def take_block(data: bytes, head: bytes = b"") -> bytes | None:
-    """None when the file was made for the block and holds nothing else but `head`."""
-    block, rest = find_block(data), remove_block(data)
-    return None if block and "new file" in block.notes and rest == head else rest
+    """Return the file without its block; None if it was made for it and only `head` remains."""
+    block = find_block(data)
+    rest = remove_block(data)
+    if block and "new file" in block.notes and rest == head:
+        return None
+    return rest
 
 
 def has_new_folder(data: bytes) -> bool:
@@ -122,9 +134,12 @@ def _render(
     before, after = indent + comment[0], comment[1] + b"\n"
     begin, end = b">>> checkpoint-git" + written + b" >>>", b"<<< checkpoint-git <<<"
     text = before + begin + after + body + before + end + after
-    return text.replace(b"\n", b"\r\n") if _has_crlf(data) else text
+    return text.replace(b"\n", _line_end(data))
 
 
-def _has_crlf(data: bytes) -> bool:
+def _line_end(data: bytes) -> bytes:
+    """Return the end of the first line, a newline if there is none."""
     first, newline, _ = data.partition(b"\n")
-    return bool(newline) and first.endswith(b"\r")
+    if newline and first.endswith(b"\r"):
+        return b"\r\n"
+    return b"\n"

@@ -1,6 +1,4 @@
-"""What the page of a report is made of, as values, and texts and addresses made fit to be shown on
-one.
-"""
+"""The parts of a report's page as values, and texts and addresses made fit to be shown on one."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -46,22 +44,24 @@ class PageParts(NamedTuple):
 
 
 def show(text: str, limit: int = MAX_TEXT) -> str:
-    """Without secrets and control characters, and cut."""
+    """Return a text without secrets and control characters, cut to a limit."""
     shown = redact(text[: limit + _LOOKED_AT])
-    return escape_controls(
-        shorten(shown + ("..." if len(text) > limit + _LOOKED_AT else ""), limit), keep="\n"
-    )
+    if len(text) > limit + _LOOKED_AT:
+        shown += "..."
+    return escape_controls(shorten(shown, limit), keep="\n")
 
 
 def find_link(address: str) -> str:
-    """The address where it can be a link: plain http(s) that holds no secret; else ""."""
-    return (
-        address
-        if len(address) <= MAX_TEXT and _LINK.fullmatch(address) and show(address) == address
-        else ""
-    )
+    """Return an address that can be a link, plain http(s) without a secret in it; else ""."""
+    if len(address) <= MAX_TEXT and _LINK.fullmatch(address) and show(address) == address:
+        return address
+    return ""
 
 
 def words(value: Any) -> str:
-    """A value that should be a text, of which anything may have been written."""
-    return value if isinstance(value, str) else "" if value is None else str(value)[:200]
+    """Return a value that should be a text as one, whatever was written there."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return str(value)[:200]

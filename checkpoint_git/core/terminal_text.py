@@ -1,21 +1,26 @@
-"""Untrusted text made safe to print: a terminal obeys the escape sequences that it reads."""
+"""Make untrusted text safe to print: a terminal obeys the escape sequences that it reads."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _BIDI_AND_INVISIBLE = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\U0001bca0\U0001bca1\U0001bca2\U0001bca3\U0001d173"
-    "\U0001d174\U0001d175\U0001d176\U0001d177\U0001d178\U0001d179\U0001d17a"  # these show nothing
-    "\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2065"
-    "\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\ufeff\ufff9\ufffa\ufffb"
+    # these show nothing
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
+    "\U0001bca0\U0001bca1\U0001bca2\U0001bca3\U0001d173\U0001d174\U0001d175\U0001d176"
+    "\U0001d177\U0001d178\U0001d179\U0001d17a"
+    # these turn the direction, part words or lines, or have no width
+    "\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e"
+    "\u2060\u2061\u2062\u2063\u2064\u2065\u2066\u2067\u2068\u2069\u206a\u206b\u206c"
+    "\u206d\u206e\u206f\ufeff\ufff9\ufffa\ufffb"
 )
 
 
 def escape_controls(text: str, keep: str = "") -> str:
-    """The text with every control character, bidirectional override and lone surrogate shown as an
-    escape. keep: control characters let through as they are, such as the newline where the caller
-    lays out lines.
+    """Return a text with an escape for every control, bidirectional override and lone surrogate.
+
+    keep: control characters that stay as they are, such as the newline if the caller lays out
+    lines.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -54,22 +59,29 @@ def quote_path(path: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."
+    """Return a text cut to a number of characters, with "..." at its end."""
+    if len(text) <= limit:
+        return text
+    return text[: max(limit - 3, 0)] + "..."
 
 
 def say_value(text: "str | None", limit: int = 60) -> str:
-    """As JSON text cut to `limit` characters; None is the absence of a value."""
-    return "(nothing)" if text is None else shorten(text, limit)
+    """Return the JSON of a value, cut to `limit` characters, for a message. None: no value."""
+    if text is None:
+        return "(nothing)"
+    return shorten(text, limit)
 
 
 def plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
+    if count == 1:
+        return f"{count} {word}"
+    return f"{count} {word}s"
 
 
 def join_some(items: "Sequence[str]", most: int = 5, separator: str = ", ") -> str:
-    more = (
-        f"{separator if separator != ', ' else ' '}and {len(items) - most} more"
-        if len(items) > most
-        else ""
-    )
-    return separator.join(items[:most]) + more
+    """Return the first items in a line, and how many there are besides."""
+    joined = separator.join(items[:most])
+    if len(items) <= most:
+        return joined
+    gap = " " if separator == ", " else separator
+    return f"{joined}{gap}and {len(items) - most} more"

@@ -1,5 +1,6 @@
-"""Untrusted YAML to values: no tags, no aliases, no second document, bounded. The only owner of the
-YAML library.
+"""Read untrusted YAML: no tags, no aliases, no second document, bounded.
+
+The YAML library is used nowhere else.
 """
 
 import re
@@ -17,7 +18,10 @@ _MARKER = re.compile(r"^(?:<{7}(?: |$)|>{7}(?: |$))", re.MULTILINE)
 
 
 class YamlTextError(Exception):
-    """code: "yaml/...". line and column count from 1; 0 means unknown."""
+    """A text is not YAML as we accept it.
+
+    code: "yaml/...". line and column count from 1; 0 means unknown.
+    """
 
     def __init__(self, code: str, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -28,10 +32,11 @@ class YamlTextError(Exception):
 
 
 class Span(NamedTuple):
-    """Where a value is in a text: from start to end, characters; end is that of the last text in
-    it, so that no comment behind it counts. column: of its start, from 0. kind: "scalar", "list" or
-    "map". is_flow: written in brackets or braces. at: line and column, from 1, of its key, else of
-    itself.
+    """Where a value is in a text.
+
+    start, end: in characters; end is that of the last text in it, so that no comment behind it
+    counts. column: that of start, from 0. kind: "scalar", "list" or "map". is_flow: it is written
+    in brackets or braces. at: line and column, from 1, of its key, or of itself if it has none.
     """
 
     start: int
@@ -43,47 +48,49 @@ class Span(NamedTuple):
 
 
 def decode(data: bytes) -> str:
-    """Lines end in a newline alone, without a byte order mark. Raises YamlTextError."""
+    """Return the text of a file, with plain newlines and no byte order mark.
+
+    Raises YamlTextError.
+    """
     if len(data) > MAX_BYTES:
         raise YamlTextError("yaml/too-large", f"it has more than {MAX_BYTES} bytes")
     if b"\0" in data:
-        raise YamlTextError(
-            "yaml/syntax", "it contains a NUL byte", data.count(b"\n", 0, data.index(b"\0")) + 1
-        )
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise YamlTextError("yaml/syntax", "it contains a NUL byte", line)
 
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise YamlTextError(
-            "yaml/not-utf8", "it is not UTF-8 text", data.count(b"\n", 0, error.start) + 1
-        ) from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise YamlTextError("yaml/not-utf8", "it is not UTF-8 text", line) from None
 
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def load(text: str) -> Any:
-    """Timestamps stay texts. Raises YamlTextError."""
+    """Return the value of a text; timestamps stay texts. Raises YamlTextError."""
     marker = _MARKER.search(text)
     if marker:
         message = "it has conflict markers: two different records took one name"
-        raise YamlTextError(
-            "yaml/conflict-markers", message, text.count("\n", 0, marker.start()) + 1, 1
-        )
+        line = text.count("\n", 0, marker.start()) + 1
+        raise YamlTextError("yaml/conflict-markers", message, line, 1)
     return _build(text, None)
 
 
 def find_spans(text: str) -> dict[str, Span]:
-    """By JSON Pointer. Raises YamlTextError."""
+    """Return where each value is, by JSON Pointer. Raises YamlTextError."""
     spans: dict[str, Span] = {}
     _build(text, spans)
     return spans
 
 
 def locate_all(text: str, wheres: Sequence[str]) -> list[tuple[int, int]]:
-    """Line and column, from 1, of the values at JSON Pointers; for one that is missing those of
-    what should hold it.
+    """Return line and column, from 1, of the values at JSON Pointers.
+
+    For one that is missing they are those of its nearest parent.
     """
-    spans, found = find_spans(text), []
+    spans = find_spans(text)
+    found = []
     for where in wheres:
         while where not in spans and where:
             where = where.rpartition("/")[0]
@@ -132,12 +139,11 @@ def _document_events(text: str) -> Iterator[Any]:
                 yield event
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        what = (
-            getattr(error, "problem", None)
-            or getattr(error, "reason", None)
-            or "it cannot be parsed"
-        )
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None)
+        what = problem or "it cannot be parsed"
+        line = column = 0
+        if mark:
+            line, column = mark.line + 1, mark.column + 1
         # libyaml from 0.2.6 on looks ahead
         code = "yaml/too-deep" if "nesting depth" in what else "yaml/syntax"
         raise YamlTextError(code, f"it is not YAML: {what}", line, column) from None
@@ -210,7 +216,10 @@ def _make_resolver() -> Any:
 
 
 def _read_scalar(event: Any) -> Any:
-    """Quoted ones are texts, plain ones what YAML 1.1 takes them for, timestamps excepted."""
+    """Return the value of a scalar.
+
+    Quoted ones are texts, plain ones what YAML 1.1 takes them for, except timestamps.
+    """
     import yaml
 
     text: str = event.value
