@@ -72,7 +72,9 @@ def _takes_skill(method: Callable[Parameters, Result]) -> Callable[Parameters, R
 def _list_ids(row: Row) -> Sequence[str]:
     """Return the full ids of the commits that a row is about."""
     if isinstance(row, LifeEntry):
-        return [row.commit.id] if row.commit else []
+        if row.commit is None:
+            return []
+        return [row.commit.id]
     if isinstance(row, Fact):
         return [row.commit]
     ids = [fact.commit for fact in row.facts]
@@ -176,7 +178,10 @@ class Checkpoints:
     def validate(self, paths: Iterable[str | os.PathLike[str]] = ()) -> Findings:
         """Return all findings, [] if valid. paths: files or folders, else all checkpoints."""
         named = [os.fspath(path) for path in paths]
-        files = read_paths(named, self._path) if named else store.read_files(self.place)
+        if named:
+            files = read_paths(named, self._path)
+        else:
+            files = store.read_files(self.place)
 
         findings = []
         for document in iterate_checked(files, self._now()):
@@ -197,8 +202,10 @@ class Checkpoints:
         value = store.read_value(place, name, self._now())
         if absolute and value.get("project_dir") == layout.HERE:
             value = {**value, "project_dir": place.root}
-        is_public = public or os.environ.get("CHECKPOINT_SKILL", name) not in ("", name)
-        return public_view(value) if is_public else value
+        owner = os.environ.get("CHECKPOINT_SKILL", name)
+        if public or owner not in ("", name):
+            return public_view(value)
+        return value
 
     def refs(self, role: str | None = None) -> Objects:
         """Return the tickets of all checkpoints in order, each with the name of its checkpoint.
@@ -412,19 +419,24 @@ class Checkpoints:
 
     def _choose(self, name: str | None) -> str:
         """Return the name that was given, else that of CHECKPOINT_SKILL or of the only one."""
+        if name is not None:
+            return name
         owner = os.environ.get("CHECKPOINT_SKILL", "")
-        if name is not None or owner:
-            return owner if name is None else name
+        if owner:
+            return owner
 
         known = store.list_skills(self.place)
         if len(known) == 1:
             return known[0]
-        shown = ", ".join(known[:_MOST_NAMED])
-        hint = f"give its name: {shown}" if known else "there is none yet: start one with update"
+        hint = "there is none yet: start one with update"
+        if known:
+            hint = f"give its name: {', '.join(known[:_MOST_NAMED])}"
         raise CheckpointError("which checkpoint?", hint)
 
     def _read_since(self, since: str | None) -> int | None:
-        return None if since is None else read_since(since, self._now())
+        if since is None:
+            return None
+        return read_since(since, self._now())
 
     def list(self) -> Objects:
         """Return an object for each checkpoint.

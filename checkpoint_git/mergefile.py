@@ -56,39 +56,42 @@ class MergeRequest:
         self.whole_schema = options.get("--schema", "")
 
 
-# The exit code is for the command that git was configured with: 0 clean, 3 a conflict that is
-# written into the file; anything else means that nothing was done, and that command then runs git's
-# own merge. Nothing is ever written to stdout. On git's hot path: it imports only what the
-# interpreter is made of.
+# On git's hot path: it imports only what the interpreter is made of.
 def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
-    # Leaves at once: there is nothing to tear down, nor time for the garbage collector
-    gc.disable()
+    """Merge, and end the process at once: there is nothing to tear down.
+
+    The exit code is for the command that git was configured with: 0 clean, 3 a conflict that is
+    written into the file. Anything else means that nothing was done, and that command then runs
+    git's text merge. Nothing is written to stdout.
+    """
+    gc.disable()  # it would not pay
     code = NOTHING_DONE
     try:
         code = merge_files(read_request(arguments))
-    except (
-        Exception
-    ) as error:  # whatever it is, the command that git was configured with merges as text
-        _say(
-            f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge"
-        )
-    system._exit(conflict if code == CONFLICT else code)
+    except Exception as error:  # whatever it is, the configured command merges as text
+        fault = f"{type(error).__name__}: {error}"
+        _say(f"the driver failed ({fault}); falling back to git's text merge")
+    if code == CONFLICT:
+        code = conflict
+    system._exit(code)
 
 
 def read_request(arguments: "list[str]") -> MergeRequest:
-    """Raises ValueError for anything but the documented form."""
+    """Return what the words of a command line ask for. Raises ValueError for an unknown form."""
     options: dict[str, str] = {}
     words = list(arguments)
     while len(words) > 1 and words[0] in OPTIONS:
         name = words.pop(0)
-        options[name] = words.pop(0) if OPTIONS[name] else ""
+        options[name] = ""
+        if OPTIONS[name]:
+            options[name] = words.pop(0)
     if len(words) != 5:
         raise ValueError(USAGE)
     return MergeRequest(words, options)
 
 
 def merge_files(request: MergeRequest) -> int:
-    """Returns CLEAN or CONFLICT. Raises OSError if a file cannot be read or written."""
+    """Merge the files; return CLEAN or CONFLICT. Raises OSError if one is not read or written."""
     base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
     try:
         schema, is_user_schema = _load_schema(request)
@@ -159,13 +162,14 @@ def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
     from checkpoint_git.merge.markers import say_question, say_side
 
     if conflict.note:
-        _say(
-            f"conflict in {path} at {conflict.where}: {say_question(conflict.note, quote_path(path))}"
-        )
+        question = say_question(conflict.note, quote_path(path))
+        _say(f"conflict in {path} at {conflict.where}: {question}")
         return
 
-    where = f" --where {quote_word(conflict.where)}" if conflict.where else ""
-    command = f"checkpoint resolve {quote_path(path)}{where} --take ours"
+    command = f"checkpoint resolve {quote_path(path)}"
+    if conflict.where:
+        command += f" --where {quote_word(conflict.where)}"
+    command += " --take ours"
     fields = [
         f"{place or '/'}: ours {say_side(field.sides[0])}, theirs {say_side(field.sides[2])}"
         for place, field in _list_fields(conflict, result)
@@ -181,27 +185,31 @@ def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
 
 
 def _list_fields(conflict: "Choice", result: "Result") -> "list[tuple[str, Choice]]":
-    """Return the fields of a group on which the sides disagree, with their places; of any other
-    conflict itself.
+    """Return the fields of a group on which the sides disagree, with their places.
+
+    Any other conflict is one field.
     """
     from checkpoint_git.merge.file import placed_choices
     from checkpoint_git.merge.result import value_of
 
+    whole = [(conflict.where, conflict)]
+    if not conflict.group or conflict.group.endswith("#part"):  # a part of a list is one place
+        return whole
     fields = []
-    # a part of a list is one place
-    is_group = conflict.group and not conflict.group.endswith("#part")
-    for place, field in placed_choices(result) if is_group else []:
-        ours, _, theirs = field.sides
-        if field.group == conflict.group:
-            values = [None if side is None else value_of(side, 0) for side in (ours, theirs)]
-            if values[0] != values[1]:
-                fields.append((place, field))
+    for place, field in placed_choices(result):
+        if field.group != conflict.group:
+            continue
+        ours, theirs = [
+            None if side is None else value_of(side, 0) for side in (field.sides[0], field.sides[2])
+        ]
+        if ours != theirs:
+            fields.append((place, field))
 
-    return fields or [(conflict.where, conflict)]
+    return fields or whole
 
 
 def _merge_as_text(request: MergeRequest, error: BaseException) -> int:
-    # A clean result of git's counts only when it reads as JSON
+    """Merge with git's text merge, whose clean result counts only if it is JSON."""
     from checkpoint_git.core.terminal_text import quote_path
 
     reason = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
@@ -219,8 +227,9 @@ def _merge_as_text(request: MergeRequest, error: BaseException) -> int:
 
 
 def _run_merge_file(request: MergeRequest) -> int:
-    """Return how git's text merge ended. It writes beside ours, because a full disk would leave a
-    part of it there.
+    """Return how git's text merge ended.
+
+    It writes beside ours, because a full disk would leave a part of it there.
     """
     import os
 
@@ -242,8 +251,9 @@ def _run_merge_file(request: MergeRequest) -> int:
 
 
 def _check_clean(request: MergeRequest, faults: "list[JsonTextError | None]") -> int:
-    """Return whether what git merged as text without a conflict is clean. faults: what ours and
-    theirs had.
+    """Return CLEAN or CONFLICT for what git merged as text without a conflict.
+
+    faults: what was wrong with ours and theirs before.
     """
     fault = _find_fault(request.ours)
     if fault is None:
@@ -251,9 +261,8 @@ def _check_clean(request: MergeRequest, faults: "list[JsonTextError | None]") ->
     codes = [before.code for before in faults if before is not None]
     if codes == [fault.code, fault.code] and not is_merged(request.path):
         return CLEAN  # it was never JSON, and as text it is merged
-    _say(
-        f"{request.path}: line {fault.line}: the text merge is not valid JSON: {fault.message}; fix it by hand"
-    )
+    place = f"{request.path}: line {fault.line}"
+    _say(f"{place}: the text merge is not valid JSON: {fault.message}; fix it by hand")
     return CONFLICT
 
 
@@ -268,14 +277,15 @@ def _find_fault(path: str) -> "JsonTextError | None":
 
 
 def _keep_theirs(request: MergeRequest) -> None:
-    # Git's text merge refuses binary content and leaves ours alone: keep theirs beside it
+    """Write theirs beside ours: git's text merge refuses binary content, and leaves ours alone."""
     import os
 
     from checkpoint_git.disk.atomic import create_beside
 
     folder = os.path.dirname(request.path)
     name = os.path.basename(request.path) or "checkpoint"
-    place = folder if folder and os.path.isdir(folder) and not os.path.isabs(folder) else "."
+    if os.path.isabs(folder) or not os.path.isdir(folder):
+        folder = "."
     with open(request.theirs, "rb") as theirs:
-        beside = create_beside(os.path.join(place, name), ".theirs", theirs.read())
+        beside = create_beside(os.path.join(folder, name), ".theirs", theirs.read())
     _say(f"{request.path}: binary content, ours stays in the file; theirs is kept in {beside}")

@@ -103,48 +103,50 @@ def find_repository(start: str) -> tuple[str, str] | None:
 
 
 def find_common_dir(git_dir: str) -> str:
-    """What all work trees of a repository share: git_dir itself, but for a linked work tree's."""
-    return os.path.normpath(
-        os.path.join(git_dir, _read_line(os.path.join(git_dir, "commondir")) or ".")
-    )
+    """Return the git directory that all work trees of a repository share."""
+    common = _read_line(os.path.join(git_dir, "commondir")) or "."
+    return os.path.normpath(os.path.join(git_dir, common))
 
 
 def shared_path(cwd: str, name: str) -> str:
-    """Of a file in the git directory that all work trees share; outside git one that cannot be
-    there.
+    """Return the path of a file in the git directory that all work trees share.
+
+    Outside a repository it is one that cannot exist.
     """
     repository = find_repository(cwd)
-    return os.path.join(find_common_dir(repository[1]) if repository else os.devnull, name)
+    if not repository:
+        return os.path.join(os.devnull, name)
+    return os.path.join(find_common_dir(repository[1]), name)
 
 
 def find_siblings(place: Place) -> list[tuple[str, Place]]:
-    """(branch, place) in each other work tree of the repository; no process is started. branch: ""
-    for none.
+    """Return the branch ("" for none) and the place of each other work tree of the repository.
+
+    No process is started.
     """
     common = find_common_dir(place.git_dir or os.devnull)
-    folder, found = os.path.join(common, "worktrees"), list[tuple[str, Place]]()
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    for git_dir in [common, *(os.path.join(folder, name) for name in names)] if names else []:
-        top = os.path.dirname(
-            os.path.normpath(os.path.join(git_dir, _read_line(os.path.join(git_dir, "gitdir"))))
-        )
+    folder = os.path.join(common, "worktrees")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    if not names:
+        return []
+
+    found = list[tuple[str, Place]]()
+    for git_dir in (common, *(os.path.join(folder, name) for name in sorted(names))):
+        git_file = os.path.join(git_dir, _read_line(os.path.join(git_dir, "gitdir")))
+        top = os.path.dirname(os.path.normpath(git_file))
         root = os.path.normpath(os.path.join(top, os.path.relpath(place.root, place.top)))
         with suppress(CheckpointError, OSError):  # it has no checkpoints, or is not there any more
             other = find_place(root)
             is_whole = other.root == root and os.path.samefile(other.git_dir or "", git_dir)
             if is_whole and not os.path.samefile(git_dir, place.git_dir or ""):
-                found.append(
-                    (
-                        _read_line(os.path.join(git_dir, "HEAD")).partition("ref: refs/heads/")[2],
-                        other,
-                    )
-                )
+                head = _read_line(os.path.join(git_dir, "HEAD"))
+                found.append((head.partition("ref: refs/heads/")[2], other))
 
     return found
 
 
 def folders_upward(start: str, top: str | None = None) -> Iterator[str]:
-    """From an absolute folder up to top, or to the file system's root where top is not above it."""
+    """Yield the folders from an absolute one up to top, or to the root if top is not above it."""
     folder = start
     yield folder
     while folder != top and os.path.dirname(folder) != folder:
@@ -153,14 +155,12 @@ def folders_upward(start: str, top: str | None = None) -> Iterator[str]:
 
 
 def is_inside(path: str, boundary: str) -> bool:
-    """All symbolic links followed."""
+    """Whether a path is in a folder, or is it, with all symbolic links followed."""
     return f"{os.path.realpath(path)}/".startswith(f"{os.path.realpath(boundary).rstrip('/')}/")
 
 
 def path_below(root: str, path: str) -> str | None:
-    """A normal absolute path relative to root, "" for root itself; None for one that is
-    elsewhere.
-    """
+    """Return a normal absolute path relative to root, "" for root; None if it is elsewhere."""
     if not f"{path}/".startswith(f"{root.rstrip('/')}/"):
         # links above root are another spelling of it, as /tmp is on macOS; links below it count as
         # they are
@@ -181,42 +181,39 @@ _HIDDEN = dict.fromkeys(
 
 
 def is_git_name(name: str) -> bool:
-    """What some file system takes for .git: in capitals, its short name, with what HFS+ and NTFS
-    leave out.
+    """Whether some file system takes a name for .git.
+
+    In capitals, as its short name, or with what HFS+ and NTFS leave out.
     """
     plain = name.translate(_HIDDEN).replace("\\", ":").partition(":")[0].rstrip(" .").lower()
     return plain == ".git" or plain.startswith("git~")
 
 
 def find_link(path: str, top: str) -> str:
-    """The first symbolic link from top down to a path, itself included, relative to top; "" without
-    one.
+    """Return the first symbolic link from top down to a path, or the path, relative to top.
+
+    "" if there is none.
     """
     ways = accumulate(relative_path(path, top).split("/"), os.path.join)
     return next((way for way in ways if os.path.islink(os.path.join(top, way))), "")
 
 
 def check_way(path: str, top: str) -> None:
-    """Raises CheckpointError if a path below top leads through a symbolic link, or into what is
-    git's own.
-    """
+    """Raise CheckpointError for a path below top that leads through a link, or into git's folder."""
     path = os.path.normpath(path)
     if any(map(is_git_name, relative_path(path, top).split("/"))):
-        raise CheckpointError(
-            f"{escape_controls(path)} is git's own", "nothing else is kept there: name another path"
-        )
+        message = f"{escape_controls(path)} is git's own"
+        raise CheckpointError(message, "nothing else is kept there: name another path")
 
     if link := find_link(path, top):
-        message = f"{escape_controls(os.path.join(top, link))} is a symbolic link, and writing would follow it"
-        raise CheckpointError(
-            message, "put what it leads to in its place: it belongs to the project"
-        )
+        shown = escape_controls(os.path.join(top, link))
+        message = f"{shown} is a symbolic link, and writing would follow it"
+        hint = "put what it leads to in its place: it belongs to the project"
+        raise CheckpointError(message, hint)
 
 
 def relative_path(path: str, top: str) -> str:
-    """The path relative to top, with "/" between its parts; unchanged where it does not lie below
-    top.
-    """
+    """Return a path relative to top, with "/" between its parts; unchanged if it is elsewhere."""
     return path.removeprefix(top.rstrip(os.sep) + os.sep).replace(os.sep, "/")
 
 
@@ -224,19 +221,19 @@ def _read_git_dir(folder: str) -> str | None:
     path = os.path.join(folder, ".git")
     if os.path.isfile(path):
         _, found, target = _read_line(path).partition("gitdir:")
-        path = os.path.normpath(os.path.join(folder, target.strip(" "))) if found else ""
+        if not found:
+            return None
+        path = os.path.normpath(os.path.join(folder, target.strip(" ")))
     head = os.path.join(path, "HEAD")
-    return path if path and (os.path.isfile(head) or os.path.islink(head)) else None
+    if os.path.isfile(head) or os.path.islink(head):
+        return path
+    return None
 
 
 def _read_line(path: str) -> str:
-    """Of a file of git's that has one line; "" if there is none."""
+    """Return the line of a file of git's that has one; "" if there is no such file."""
     flags = os.O_RDONLY | CLOSE_ON_EXEC | NO_WAIT  # a pipe is not waited for
     with suppress(OSError), open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
-        return (
-            (file.read(4096) or b"")
-            .decode("utf-8", "surrogateescape")
-            .strip("\r\n")
-            .replace("\0", "")
-        )
+        text = (file.read(4096) or b"").decode("utf-8", "surrogateescape")
+        return text.strip("\r\n").replace("\0", "")
     return ""
