@@ -5,6 +5,7 @@ takes half a second to import: this module is loaded only when a server starts.
 """
 
 import gc
+import json
 import logging
 import os
 import re
@@ -146,8 +147,7 @@ class _Relay:
                     self._note(item.message)
                     await self._incoming.send(item)
                     continue
-                error = types.JSONRPCError(jsonrpc="2.0", id=None, error=_explain(item))
-                await self._target.send(SessionMessage(error))
+                await self._target.send(SessionMessage(_refuse(item)))
             with anyio.move_on_after(GRACE):
                 while self._pending and not self._asked:  # a client that is gone answers nothing
                     await anyio.sleep(0.01)
@@ -171,12 +171,60 @@ class _Relay:
                     self._pending.discard(str(item.message.id))
 
 
-def _explain(error: Exception) -> types.ErrorData:
-    """Return why a line is not a message."""
-    if isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid":
-        text = "Invalid request: the line is not JSON-RPC 2.0 message"
-        return types.ErrorData(code=types.INVALID_REQUEST, message=text)
-    return types.ErrorData(code=types.PARSE_ERROR, message="Parse error: the line is not JSON")
+def _refuse(fault: Exception) -> types.JSONRPCError:
+    """Return the answer to a line that the SDK could not read, with the request's id if it has one."""
+    code = types.PARSE_ERROR
+    text = "Parse error: the line is not JSON"
+    request: str | int | None = None
+    if isinstance(fault, ValidationError):
+        first = fault.errors()[0]
+        request = _find_request_id(fault)
+        if first["type"] == "json_invalid":
+            text += f": {first['ctx']['error']}"
+        else:
+            code = types.INVALID_REQUEST
+            text = "Invalid request: the line is not a JSON-RPC 2.0 message"
+
+    error = types.ErrorData(code=code, message=text)
+    return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
+
+
+def _find_request_id(fault: ValidationError) -> str | int | None:
+    """Return the id of a request that the SDK refused, None if it is not one."""
+    for error in fault.errors():
+        message = error["input"]  # the line, the message, or a part of it
+        if error["type"] == "json_invalid":
+            message = _read_odd_json(message)
+        if error["type"] not in ("json_invalid", "missing") or not isinstance(message, dict):
+            continue
+
+        request: str | int | None = message.get("id")
+        is_request = isinstance(message.get("method"), str)
+        if is_request and (type(request) is int or _has_utf_8(request)):
+            return request
+
+    return None
+
+
+def _read_odd_json(line: Any) -> Any:
+    """Return the value of a line, None if it is not JSON.
+
+    Unlike the SDK's parser, Python's reads half of a surrogate pair.
+    """
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _has_utf_8(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _OneLine(logging.Formatter):
