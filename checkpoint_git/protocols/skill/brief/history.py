@@ -1,6 +1,4 @@
-"""A checkpoint's life as `log` and `report` show it: git's steps with what each one did. It renders
-nothing.
-"""
+"""Read a checkpoint's life for `log` and `report`: git's steps with the events of each one."""
 
 import json
 from collections import OrderedDict
@@ -17,9 +15,10 @@ _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit 
 
 
 class LifeEntry(NamedTuple):
-    """One commit in a checkpoint's life. commit: None for what is not committed yet. events: []
-    where it changed only what the log does not tell. is_merge: it has several parents, and the
-    events are its own.
+    """One commit in a checkpoint's life.
+
+    commit: None for a change that is not committed yet. events: [] for a commit that changed only
+    private parts. is_merge: it has several parents, and events has what differs from all of them.
     """
 
     path: str
@@ -29,6 +28,8 @@ class LifeEntry(NamedTuple):
 
 
 class Broken(NamedTuple):
+    """A version that cannot be read. why: a reason in words."""
+
     why: str
 
 
@@ -37,8 +38,9 @@ Load = Callable[[str], bytes | int | None]
 
 
 def parse_version(content: bytes | int | None) -> Version:
-    """A version's value from its bytes, from its size where it is too large, or from None if the
-    clone lacks it.
+    """Return a version's value.
+
+    content: its bytes, its size if it is too large, or None if the clone lacks it.
     """
     if content is None:
         return Broken("this clone does not have that version")
@@ -56,25 +58,31 @@ def parse_version(content: bytes | int | None) -> Version:
     except jsontext.JsonTextError as error:
         return Broken(f"not valid JSON, line {error.line}: {error.message}")
 
-    return value if isinstance(value, dict) else Broken("not a JSON object")
+    if not isinstance(value, dict):
+        return Broken("not a JSON object")
+    return value
 
 
 class DecodedVersions:
-    """Blobs decoded, the last few of them kept. own: contents by names that are no blob's."""
+    """Decodes blobs, and keeps the last few. contents: by names that are not blobs."""
 
-    def __init__(self, load: Load, own: dict[str, bytes] | None = None) -> None:
+    def __init__(self, load: Load, contents: dict[str, bytes] | None = None) -> None:
         self._load = load
-        self._own = own or {}
+        self._contents = contents or {}
         self._kept: OrderedDict[str, Version] = OrderedDict()
 
     def read(self, blob: str) -> Version:
-        """The version of a blob, None for "" (no file)."""
+        """Return the version of a blob, None for "" (no file)."""
         if not blob:
             return None
         if blob in self._kept:
             self._kept.move_to_end(blob)
             return self._kept[blob]
-        version = parse_version(self._own[blob] if blob in self._own else self._load(blob))
+
+        if blob in self._contents:
+            version = parse_version(self._contents[blob])
+        else:
+            version = parse_version(self._load(blob))
         self._kept[blob] = version
         if len(self._kept) > _KEPT_VERSIONS:
             self._kept.popitem(last=False)
@@ -82,9 +90,10 @@ class DecodedVersions:
 
 
 class _Pending(NamedTuple):
-    """An entry on its way out. broken: the blob of the version before where that one is broken,
-    else ""; then the entry is compared as soon as a good one comes, which may be many commits
-    further down.
+    """An entry that may wait for an older version to be compared with.
+
+    broken: the blob of the version before if that is broken, else "". Then the entry is compared
+    with the next good one, which may be many commits further down. after: its own version.
     """
 
     entry: LifeEntry
@@ -98,54 +107,66 @@ def read_entries(
     skill: str,
     boundary: frozenset[str] = frozenset(),
 ) -> Iterator[LifeEntry]:
-    """One skill's, newest first. steps: of its file and of the history's. boundary: where a clone
-    was cut off.
+    """Yield the entries of a skill's life, newest first.
+
+    steps: of its file and of its history files. boundary: the first commits of a shallow clone.
     """
-    pending: list[_Pending] = []  # in order; what is behind one that waits is held too
+    pending: list[_Pending] = []  # in order: entries behind one that waits are in it, too
     for step in steps:
-        touch, past = _find_own(step, skill, versions)
+        touch, past = _find_touch(step, skill, versions)
         if touch is None:
             continue
-        for at, (entry, broken, after) in enumerate(pending):
-            if broken and broken == touch.after:
-                blob = next((blob for blob in touch.before if blob), "")
-                before = versions.read(blob)
-                if isinstance(before, Broken):
-                    pending[at] = _Pending(entry, blob, after)
-                else:
-                    events = life.find_events(before, dict(after)) if before is not None else []
-                    pending[at] = _Pending(entry._replace(events=[*entry.events, *events]))
+        for index, waiting in enumerate(pending):
+            if waiting.broken and waiting.broken == touch.after:
+                pending[index] = _compare_again(waiting, touch, versions)
         pending.append(_judge(step.commit, touch, past, versions, boundary))
         while pending and not pending[0].broken:
             yield pending.pop(0).entry
 
-    yield from (each.entry for each in pending)
+    for waiting in pending:
+        yield waiting.entry
 
 
-def _find_own(
+def _compare_again(waiting: _Pending, touch: Touch, versions: DecodedVersions) -> _Pending:
+    """Return a waiting entry compared with the version before a touch, which may be broken, too."""
+    entry = waiting.entry
+    blob = next((blob for blob in touch.before if blob), "")
+    before = versions.read(blob)
+    if before is None:
+        return _Pending(entry)
+    if isinstance(before, Broken):
+        return _Pending(entry, blob, waiting.after)
+    events = life.find_events(before, dict(waiting.after))
+    return _Pending(entry._replace(events=[*entry.events, *events]))
+
+
+def _find_touch(
     step: HistoryStep, skill: str, versions: DecodedVersions
 ) -> tuple[Touch | None, list[life.History]]:
-    """Return what a step did to the checkpoint, a move as one touch, and what it put into the
-    history.
+    """Return what a step did to the checkpoint, a move as one touch, and the history files that it
+    added.
     """
     touches = [part for touch in step.touches for part in _split_rename(touch)]
+    ours = list[Touch]()
     past = list[life.History]()
     for touch in touches:
-        if not layout.find_skill(touch.path) and touch.after and not any(touch.before):
+        if layout.find_skill(touch.path):
+            ours.append(touch)
+        elif touch.after and not any(touch.before):
             value = versions.read(touch.after)
-            found = (
-                None if isinstance(value, Broken) else life.read_history(touch.path, value, skill)
-            )
-            if found:
-                past.append(found)
+            if not isinstance(value, Broken):
+                history = life.read_history(touch.path, value, skill)
+                if history is not None:
+                    past.append(history)
 
-    own = [touch for touch in touches if layout.find_skill(touch.path)]
-    return (_join_move(own) if own else None), past
+    if not ours:
+        return None, past
+    return _join_move(ours), past
 
 
 def _split_rename(touch: Touch) -> list[Touch]:
-    """Return a rename between a checkpoint and another file, as `reset` makes one, as two: one
-    goes, one comes.
+    """Return a rename between a checkpoint and another file, which `reset` makes, as two touches:
+    one file goes, one comes.
     """
     if not touch.came_from or all(map(layout.find_skill, (touch.path, touch.came_from))):
         return [touch]
@@ -153,16 +174,17 @@ def _split_rename(touch: Touch) -> list[Touch]:
 
 
 def _join_move(touches: Sequence[Touch]) -> Touch:
-    """Return the one touch of several of a checkpoint: it may have been rewritten while it was
-    moved, so much that git sees no rename.
+    """Return several touches of a checkpoint as one.
+
+    A file that was moved may have been rewritten so much that git sees no rename.
     """
-    here = next((touch for touch in touches if touch.after), touches[0])
-    gone = [
-        touch for touch in touches if not touch.after and any(touch.before) and touch is not here
-    ]
-    if gone and not any(here.before):
-        return here._replace(before=gone[0].before, came_from=gone[0].path)
-    return here
+    current = next((touch for touch in touches if touch.after), touches[0])
+    if any(current.before):
+        return current
+    for touch in touches:
+        if touch is not current and not touch.after and any(touch.before):
+            return current._replace(before=touch.before, came_from=touch.path)
+    return current
 
 
 def _judge(
@@ -172,10 +194,11 @@ def _judge(
     versions: DecodedVersions,
     boundary: frozenset[str],
 ) -> _Pending:
-    """Return what a commit did. past: what it put into the history. boundary: where a clone was cut
-    off.
+    """Return the entry of a commit. past: the history files that it added. boundary: as for
+    read_entries.
     """
-    entry = LifeEntry(touch.path, commit if commit.id else None, [], is_merge=len(touch.before) > 1)
+    is_merge = len(touch.before) > 1
+    entry = LifeEntry(touch.path, commit if commit.id else None, [], is_merge)
     after = versions.read(touch.after)
     if isinstance(after, Broken):
         events = [*_find_move(touch), life.LifeEvent("broken", "", after.why)]
@@ -189,11 +212,10 @@ def _judge(
     parents = [versions.read(blob) for blob in blobs]
     good = [parent for parent in parents if isinstance(parent, dict)]
     if good:
-        changed = (
-            life.find_own_events(good, after)
-            if entry.is_merge
-            else life.find_events(good[0], after)
-        )
+        if is_merge:
+            changed = life.find_own_events(good, after)
+        else:
+            changed = life.find_events(good[0], after)
         events = life.fold_rotation([*_find_move(touch), *changed], past, is_gone=False)
         return _Pending(entry._replace(events=events), "", after)
 
@@ -208,11 +230,10 @@ def _judge(
 
 
 def _find_move(touch: Touch) -> list[life.LifeEvent]:
-    return (
-        [life.LifeEvent("moved", "path", "", touch.came_from, touch.path)]
-        if touch.came_from
-        else []
-    )
+    """Return the event of a move, [] for none."""
+    if not touch.came_from:
+        return []
+    return [life.LifeEvent("moved", "path", "", touch.came_from, touch.path)]
 
 
 def _describe_start(value: dict[str, Any]) -> list[life.LifeEvent]:

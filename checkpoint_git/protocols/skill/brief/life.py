@@ -1,6 +1,4 @@
-"""What one commit did to the public part of a checkpoint: two versions compared, or a merge with
-its parents. Pure.
-"""
+"""Find what one commit did to the public part of a checkpoint, by comparing versions. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -44,9 +42,10 @@ _MOST = 200  # events of one commit
 
 
 class LifeEvent(NamedTuple):
-    """One thing that happened. kind: one of KINDS. subject: what it happened to, by the name that
-    stays: a row's id, a field, else the text. text: for people. before, after: what a status, field
-    or path was and is, "" if none.
+    """One thing that happened.
+
+    kind: one of KINDS. subject: a name that stays: a row's id, a field, else the text. text: for
+    output. before, after: of a status, field or path, "" if none.
     """
 
     kind: str
@@ -57,20 +56,21 @@ class LifeEvent(NamedTuple):
 
 
 def describe_event(event: LifeEvent) -> str:
-    """An event's text after its name: what it happened to, what that was and is."""
-    if event.kind in ("completed", "done", "row_gone"):
-        return event.text
+    """Return an event's text for output, without the name of its kind."""
     change = f"{event.before or '(none)'} -> {event.after or '(none)'}"
     if event.kind in ("status", "phase", "step", "moved"):
         return change
     if event.kind == "row":
         return f"{event.text}: {change}"
-    return f"{event.text} to {event.after}" if event.kind in ("rotated", "archived") else event.text
+    if event.kind in ("rotated", "archived"):
+        return f"{event.text} to {event.after}"
+    return event.text
 
 
 class History(NamedTuple):
-    """A file beside the checkpoint's past. entries: their former places -> what moved; {} for a
-    whole checkpoint.
+    """A history file of a checkpoint.
+
+    entries: former place -> the entries that moved; {} for a whole checkpoint.
     """
 
     path: str
@@ -78,7 +78,7 @@ class History(NamedTuple):
 
 
 def event_lines(events: Sequence[tuple[str, str]], most: int, letters: int) -> Iterator[Line]:
-    """For people, from (kind, text): so many events at most, and so many letters of each."""
+    """Yield lines for events, each (kind, text). most: of events; letters: of each text."""
     for kind, text in events[:most]:
         name, glyph, style = LOOKS[kind]
         yield Line(f"  {name}: {shorten(text, letters)}", style, glyph, 4)
@@ -87,30 +87,28 @@ def event_lines(events: Sequence[tuple[str, str]], most: int, letters: int) -> I
 
 
 def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[LifeEvent]:
-    """What differs between two versions, in the order of KINDS; [] where only what nobody else
-    reads does.
-    """
-    differing = (
-        find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys)
-    )
-    found = [event for find in differing for event in find(before, after)][:_MOST]
-    events = [
-        LifeEvent(event.kind, *(shorten(text, _LONGEST) for text in event[1:])) for event in found
-    ]
+    """Return the differences between the public parts of two versions, in the order of KINDS."""
+    found = list[LifeEvent]()
+    for keys, compare in _COMPARISONS:
+        if any(is_different(before, after, key) for key in keys):
+            found += compare(before, after)
+    events = [_shorten_texts(event) for event in found[:_MOST]]
     return sorted(events, key=lambda event: KINDS.index(event.kind))
 
 
+def _shorten_texts(event: LifeEvent) -> LifeEvent:
+    return LifeEvent(event.kind, *(shorten(text, _LONGEST) for text in event[1:]))
+
+
 def find_first_events(value: dict[str, Any]) -> list[LifeEvent]:
-    """What the first version of a checkpoint holds already: rows that have begun, decisions, open
-    blockers.
-    """
+    """Return what a checkpoint's first version has: rows in work, decisions, open blockers."""
     early = ("completed", "row", "decided", "opened")
     events = [event for event in find_events({}, value) if event.kind in early]
     return [event for event in events if (event.kind, event.after) != ("row", "not_started")]
 
 
 def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> bool:
-    """Return whether a field differs in two versions; one that is too deep counts as different."""
+    """Whether a field differs in two versions; one that is too deep to compare does."""
     try:
         return bool(before.get(key) != after.get(key))
     except RecursionError:
@@ -118,53 +116,58 @@ def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> boo
 
 
 def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -> list[LifeEvent]:
-    """What a merge did that none of its parents had done: what one of them has as it is now came by
-    the merge.
-    """
+    """Return what a merge did itself: the events that its result has against all parents."""
     first, *others = [find_events(parent, result) for parent in parents]
-    known = [{(event.kind, event.subject, event.after) for event in events} for events in others]
-    return [
-        event
-        for event in first
-        if all((event.kind, event.subject, event.after) in each for each in known)
-    ]
+    common = {_identity(event) for event in first}
+    for found in others:
+        common &= {_identity(event) for event in found}
+    return [event for event in first if _identity(event) in common]
+
+
+def _identity(event: LifeEvent) -> tuple[str, str, str]:
+    return event.kind, event.subject, event.after
 
 
 def fold_rotation(
     events: Sequence[LifeEvent], past: Sequence[History], *, is_gone: bool
 ) -> list[LifeEvent]:
-    """Of a commit that also filled the history, with one event a file there. is_gone: the
-    checkpoint itself went.
-    """
-    moved = {text for one in past for items in one.entries.values() for text in _texts(list(items))}
-    left = [event for event in events if not (event.kind == "withdrawn" and event.subject in moved)]
-    for one in past:
-        count = sum(len(items) for items in one.entries.values())
-        if one.entries:
-            left.append(
-                LifeEvent(
-                    "rotated",
-                    one.path,
-                    f"{count} entr{'y' if count == 1 else 'ies'}",
-                    after=one.path,
-                )
-            )
-        elif is_gone:
-            left = [event for event in left if event.kind != "deleted"]
-            left.append(LifeEvent("archived", one.path, "the whole checkpoint", after=one.path))
+    """Return the events of a commit with one for each history file that it added.
 
-    return sorted(left, key=lambda event: KINDS.index(event.kind))
+    Decisions that moved there are not withdrawn. is_gone: the commit removed the checkpoint.
+    """
+    moved = set[str]()
+    for history in past:
+        for items in history.entries.values():
+            moved.update(_texts(list(items)))
+    remaining = list[LifeEvent]()
+    for event in events:
+        if event.kind != "withdrawn" or event.subject not in moved:
+            remaining.append(event)
+
+    for history in past:
+        path = history.path
+        if history.entries:
+            count = sum(len(items) for items in history.entries.values())
+            text = "1 entry" if count == 1 else f"{count} entries"
+            remaining.append(LifeEvent("rotated", path, text, after=path))
+        elif is_gone:
+            remaining = [event for event in remaining if event.kind != "deleted"]
+            remaining.append(LifeEvent("archived", path, "the whole checkpoint", after=path))
+
+    return sorted(remaining, key=lambda event: KINDS.index(event.kind))
 
 
 def read_history(path: str, value: Any, skill: str) -> History | None:
-    """A history file by its content; None if it is another skill's, or has nothing of this kind."""
+    """Return a history file by its content; None for another skill's, and for another file."""
     if not isinstance(value, dict) or value.get("skill") != skill:
         return None
     entries: dict[str, list[Any]] = {}
     for part in views.read_objects(value, "entries"):
         if isinstance(part.get("items"), list):
             entries.setdefault(str(part.get("where")), []).extend(part["items"])
-    return History(path, entries) if entries or "protocol_version" in value else None
+    if not entries and "protocol_version" not in value:
+        return None
+    return History(path, entries)
 
 
 def is_wanted(event: LifeEvent, rows: Sequence[str] | None, decisions: bool) -> bool:
@@ -188,74 +191,105 @@ def _compare_fields(before: dict[str, Any], after: dict[str, Any]) -> Events:
 
 
 def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    """By id, each with its label and its status."""
-    old, new = (
-        {
-            row["id"]: (views.text_field(row, "label") or row["id"], str(row.get("status", "?")))
-            for row in views.read_objects(value, "progress_table")
-            if views.text_field(row, "id")
-        }
-        for value in (before, after)
-    )
-    for name, (label, now) in new.items():
-        then = old[name][1] if name in old else "new"
-        if then != now:
-            yield LifeEvent("completed" if now == "complete" else "row", name, label, then, now)
+    old = _read_rows(before)
+    new = _read_rows(after)
+    for name, (label, status) in new.items():
+        former = "new"
+        if name in old:
+            former = old[name][1]
+        if former != status:
+            kind = "completed" if status == "complete" else "row"
+            yield LifeEvent(kind, name, label, former, status)
 
-    yield from (
-        LifeEvent("row_gone", name, label, then)
-        for name, (label, then) in old.items()
-        if name not in new
-    )
+    for name, (label, status) in old.items():
+        if name not in new:
+            yield LifeEvent("row_gone", name, label, status)
+
+
+def _read_rows(value: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Return the label and the status of each row of progress_table, by its id."""
+    rows = {}
+    for row in views.read_objects(value, "progress_table"):
+        name = views.text_field(row, "id")
+        if name:
+            label = views.text_field(row, "label") or name
+            rows[name] = (label, str(row.get("status", "?")))
+    return rows
 
 
 def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = (_texts(views.read_list(value, "next_actions")) for value in (before, after))
-    known, recent = (_done_texts(value) for value in (before, after))
-    was, stands, known_before = set(old), set(new), set(known)
-    # what was on the list is done once it is off it, what never was once it is recorded
-    done = dict.fromkeys(
-        text for text in recent if (text not in stands if text in was else text not in known_before)
-    )
-    yield from (LifeEvent("done", text, text) for text in done)
-    yield from (
-        LifeEvent("dropped", text, text) for text in old if text not in stands and text not in done
-    )
-    yield from (LifeEvent("queued", text, text) for text in new if text not in was)
+    old = _texts(views.read_list(before, "next_actions"))
+    new = _texts(views.read_list(after, "next_actions"))
+    listed_before = set(old)
+    listed_now = set(new)
+    recorded_before = set(_done_texts(before))
+
+    done = dict[str, None]()
+    for text in _done_texts(after):
+        # an action of the list is done once it is off it, another one once it is recorded
+        if text in listed_before:
+            is_done = text not in listed_now
+        else:
+            is_done = text not in recorded_before
+        if is_done:
+            done[text] = None
+
+    for text in done:
+        yield LifeEvent("done", text, text)
+    for text in old:
+        if text not in listed_now and text not in done:
+            yield LifeEvent("dropped", text, text)
+    for text in new:
+        if text not in listed_before:
+            yield LifeEvent("queued", text, text)
 
 
 def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = dict[str, str](), dict[str, str]()
-    for found, value in ((old, before), (new, after)):
-        for blocker in views.open_blockers(value):
-            name, text = views.text_field(blocker, "id"), views.text_field(blocker, "description")
-            if name or text:
-                found[name or text] = text or name
+    old = _read_blockers(before)
+    new = _read_blockers(after)
     yield from (LifeEvent("opened", name, text) for name, text in new.items() if name not in old)
     yield from (LifeEvent("closed", name, text) for name, text in old.items() if name not in new)
 
 
+def _read_blockers(value: dict[str, Any]) -> dict[str, str]:
+    """Return the description of each open blocker by its id."""
+    found = {}
+    for blocker in views.open_blockers(value):
+        name = views.text_field(blocker, "id")
+        text = views.text_field(blocker, "description")
+        if name or text:
+            found[name or text] = text or name
+    return found
+
+
 def describe_ticket(ref: dict[str, Any]) -> str:
-    """An entry of pm_refs, such as T-1 (source)."""
-    name, role = ref.get("id"), views.text_field(ref, "role")
-    return "" if not isinstance(name, str | int) else f"{name} ({role})" if role else str(name)
+    """Return an entry of pm_refs as a text, such as T-1 (source)."""
+    name = ref.get("id")
+    role = views.text_field(ref, "role")
+    if not isinstance(name, str | int):
+        return ""
+    if role:
+        return f"{name} ({role})"
+    return str(name)
 
 
 def describe_handoff(item: Any) -> str:
-    """An entry of handoffs, such as deploy: roll it out."""
+    """Return an entry of handoffs as a text, such as deploy: roll it out."""
+    if isinstance(item, str):
+        return item
     if not isinstance(item, dict):
-        return item if isinstance(item, str) else ""
-    return ": ".join(
-        filter(
-            None, (views.text_field(item, key) for key in ("to", "text", "summary", "description"))
-        )
-    )
+        return ""
+    texts = [views.text_field(item, key) for key in ("to", "text", "summary", "description")]
+    return ": ".join(filter(None, texts))
 
 
 def _compare_texts(
     read: Callable[[dict[str, Any]], Iterable[str]], added: str, removed: str = ""
 ) -> _Compare:
-    """A comparison of what two versions list. removed: "" if what goes is not an event."""
+    """Return a comparison of the texts that two versions list.
+
+    added, removed: kinds of events; removed is "" if a text that is gone is no event.
+    """
 
     def compare(before: dict[str, Any], after: dict[str, Any]) -> Events:
         old, new = (dict.fromkeys(filter(None, read(value))) for value in (before, after))

@@ -1,4 +1,4 @@
-"""What to do next, over all checkpoints: the one order of priorities. Pure."""
+"""Find the next action of each checkpoint, and order all by priority. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,13 +11,13 @@ from checkpoint_git.protocols.skill.drift import merged_work
 from checkpoint_git.protocols.skill.drift.merged_work import Facts
 from checkpoint_git.protocols.skill.views import UNREADABLE
 
-# First to last. "blocked" waits on something else than a decision of the user's; "idle" has no
-# action left to name.
+# First to last. "blocked" waits on something other than a decision of the user; "idle" has no
+# action.
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
 
 
 class SkippedAction(NamedTuple):
-    """An action that is skipped, because all that it waits for is merged."""
+    """An action that is skipped, because everything that it waits for is merged."""
 
     skill: str
     action: str
@@ -29,18 +29,18 @@ class SkippedAction(NamedTuple):
 
 
 def shipped_data(key: str, text: str, facts: Facts) -> dict[str, Any]:
-    """Return what JSON says of an action that is skipped."""
+    """Return a skipped action as JSON has it. key: for its text."""
     evidence = "; ".join(merged_work.describe_facts(facts, None))
     return {key: text, "evidence": evidence, "references": merged_work.facts_data(facts)}
 
 
 class NextAction(NamedTuple):
-    """What one skill does next. rank: one of RANKS. reason: a sentence's part.
+    """What one skill does next. rank: one of RANKS. reason: a part of a sentence.
 
-    done_when: the action's own check. then: the skill's first action, where something else (a
-    decision, a failure) comes before it; else "". answer_with: the command that answers the blocker
-    that it is about, "" for none. facts: what is true of the references in the skill's first
-    action. proposal: the same of what that blocker proposes.
+    done_when: the action's own check. then: the skill's first action, if something else (a
+    decision, a failure) comes before it, else "". answer_with: the command that answers its
+    blocker, "" for none. facts: of the references in the skill's first action. proposal: of those
+    in the blocker's proposal.
     """
 
     skill: str
@@ -69,9 +69,19 @@ class NextAction(NamedTuple):
 
 # What JSON has if there is no action.
 NO_ACTION = (
-    "skill", "rank", "reason", "action", "done_when", "then", "over_budget", "updated_at", "stale", "answer_with",
-    "references", "blocker_references",
-)  # fmt: skip
+    "skill",
+    "rank",
+    "reason",
+    "action",
+    "done_when",
+    "then",
+    "over_budget",
+    "updated_at",
+    "stale",
+    "answer_with",
+    "references",
+    "blocker_references",
+)
 
 
 class Queue(NamedTuple):
@@ -80,16 +90,12 @@ class Queue(NamedTuple):
 
 
 def plan_queue(briefs: Sequence[Brief]) -> Queue:
-    """Return every checkpoint's next action in order of priority, and the actions that merges
-    finished.
-
-    By rank; then what is over budget goes first; then what was updated last.
-    """
-    actions, skipped = list[NextAction](), list[SkippedAction]()
+    """Return every checkpoint's next action by priority, and the actions that merges finished."""
+    actions = list[NextAction]()
+    skipped = list[SkippedAction]()
     for brief in briefs:
-        skipped += [
-            SkippedAction(brief.skill, action.text, action.facts) for action in brief.shipped
-        ]
+        for action in brief.shipped:
+            skipped.append(SkippedAction(brief.skill, action.text, action.facts))
         found = find_next(brief)
         if found:
             actions.append(found)
@@ -98,7 +104,7 @@ def plan_queue(briefs: Sequence[Brief]) -> Queue:
 
 
 def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
-    """Return actions in order of priority; skills that are equal in all of it go by name."""
+    """Return actions by rank, then those over budget first, then the newest first, then by name."""
     by_name = sorted(actions, key=lambda action: action.skill)
     by_age = sorted(
         by_name, key=lambda action: read_instant(action.updated_at) or (0, ""), reverse=True
@@ -107,12 +113,14 @@ def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
 
 
 def find_next(brief: Brief) -> NextAction | None:
-    """Return what is to be done about a checkpoint, None for nothing."""
+    """Return the next action of a checkpoint, None for none."""
     rank = find_rank(brief)
     if rank is None:
         return None
 
-    first = brief.actions[0] if brief.actions else Action(-1, "", None)
+    first = Action(-1, "", None)
+    if brief.actions:
+        first = brief.actions[0]
     blocker = _find_blocker(brief, rank)
     shown, answer = _choose_shown(brief, rank, first.text, blocker)
     is_first = shown == first.text
@@ -133,24 +141,26 @@ def find_next(brief: Brief) -> NextAction | None:
 
 
 def find_rank(brief: Brief) -> str | None:
-    """Return one of RANKS; None for what cannot be read, and for what is complete with nothing
-    queued.
-    """
+    """Return one of RANKS; None for an unreadable checkpoint, and a complete one without actions."""
     if brief.status == UNREADABLE:
         return None
     if brief.decisions:
         return "decision"
     if brief.status == "failed":
         return "failed"
+    if brief.status == "complete" and not brief.actions:
+        return None
     if brief.status == "complete":
-        return "complete" if brief.actions else None
+        return "complete"
     if brief.status == "blocked" and (brief.actions or brief.blockers):
         return "blocked"
     if not brief.actions:
         return "idle"
     if brief.unstarted:
         return "not_started"
-    return "gate" if brief.gate else "in_progress"
+    if brief.gate:
+        return "gate"
+    return "in_progress"
 
 
 def _find_blocker(brief: Brief, rank: str) -> OpenBlocker | None:
@@ -169,7 +179,9 @@ def _choose_shown(
 
     first: the text of the first next action, "" for none.
     """
-    answer: AnyHint = blocker.answer if blocker else ""
+    answer: AnyHint = ""
+    if blocker:
+        answer = blocker.answer
     if rank == "decision" and blocker:
         return f"Decide: {views.describe_blocker(blocker.value)}", answer
     if rank == "idle":
@@ -195,9 +207,7 @@ _REASONS = {
 
 
 def _find_reasons(brief: Brief, rank: str, *, is_repeated: bool) -> Iterator[str]:
-    """Yield the parts of the reason. is_repeated: recently_done has the action that is shown,
-    too.
-    """
+    """Yield the parts of the reason. is_repeated: recently_done has the shown action, too."""
     yield _explain_rank(brief, rank)
     if brief.stale:
         yield f"stale: not updated for {(brief.age or 0) // DAY} days"
@@ -208,11 +218,15 @@ def _find_reasons(brief: Brief, rank: str, *, is_repeated: bool) -> Iterator[str
 
 
 def _explain_rank(brief: Brief, rank: str) -> str:
+    count = len(brief.decisions)
+    if rank == "decision" and count == 1:
+        return "a decision waits on you"
     if rank == "decision":
-        count = len(brief.decisions)
-        return "a decision waits on you" if count == 1 else f"{count} decisions wait on you"
+        return f"{count} decisions wait on you"
+    if rank == "failed" and brief.failed_rows:
+        return f"it failed: {', '.join(brief.failed_rows)}"
     if rank == "failed":
-        return f"it failed: {', '.join(brief.failed_rows)}" if brief.failed_rows else "it failed"
+        return "it failed"
     if rank == "gate":
         return f"in progress, at a gate: {brief.gate}"
     return _REASONS[rank]
