@@ -1,7 +1,7 @@
 """A project's settings of the doctor: suppressions with reasons, and what is wrong in its file.
 Pure.
 
-The text is untrusted: it comes with the branch. So it may silence drift, which hurts nobody but its
+The text is untrusted: it comes with the branch. So it may silence drift, which hurts only its
 reader, and never what makes a checkpoint unusable: a file that is not a valid checkpoint, a merge
 that was left unresolved.
 """
@@ -25,8 +25,8 @@ BAD = "doctor/bad-settings"
 UNUSED = "doctor/suppression-unused"
 _OWN = (BAD, UNUSED)
 
-VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
-# whose errors nothing silences
+VALIDATED = ("schema", "skill", "json", "file")  # groups of validate's findings
+# groups whose errors nothing silences
 _ALWAYS_SHOWN = (*VALIDATED, "content", "workflow", "pipeline", "merge", "doctor")
 _KEYS = (
     "thresholds",
@@ -42,9 +42,9 @@ _KEYS = (
 
 
 class Suppression(NamedTuple):
-    """One entry. path: a glob, "" for any. where: the beginning of a JSON Pointer. contains: a part
-    of the message. until: the first second that it does not hold any more, None for ever. line: in
-    the settings file.
+    """One entry. path: a glob, "" for any. where: the beginning of a JSON Pointer. contains: a
+    part of the message. until: the second at which it ends, None for never. line: in the settings
+    file.
     """
 
     code: str
@@ -59,20 +59,22 @@ class Suppression(NamedTuple):
         return self.until is not None and now >= self.until
 
     def matches(self, finding: Finding, now: int) -> bool:
-        code, group = self.code.rstrip("/"), finding.code.partition("/")[0]
-        if (
-            self.is_over(now)
-            or finding.code in _OWN
-            or (finding.level == "error" and group in _ALWAYS_SHOWN)
-        ):
+        """Whether this entry silences a finding."""
+        group = finding.code.partition("/")[0]
+        if self.is_over(now) or finding.code in _OWN:
+            return False
+        if finding.level == "error" and group in _ALWAYS_SHOWN:
             return False
 
-        return bool(
-            (finding.code == code or group == code or (code == "schema" and group in VALIDATED))
-            and (not self.path or fnmatchcase(finding.path, self.path))
-            and (not self.where or f"{finding.where}/".startswith(f"{self.where.rstrip('/')}/"))
-            and self.contains in finding.message
-        )
+        code = self.code.rstrip("/")
+        is_validated = code == "schema" and group in VALIDATED
+        if code not in (finding.code, group) and not is_validated:
+            return False
+        if self.path and not fnmatchcase(finding.path, self.path):
+            return False
+        if self.where and not f"{finding.where}/".startswith(f"{self.where.rstrip('/')}/"):
+            return False
+        return self.contains in finding.message
 
 
 class Settings(NamedTuple):
@@ -140,9 +142,10 @@ def _find_line(lines: Mapping[str, list[int]], keys: Sequence[str], unknown: str
     return 0
 
 
-def _find_start(lines: Mapping[str, list[int]], at: int) -> int:
+def _find_start(lines: Mapping[str, list[int]], index: int) -> int:
+    """Return the line at which an entry of the suppressions begins."""
     starts = lines.get("suppress", [0])
-    return starts[min(at, len(starts) - 1)]
+    return starts[min(index, len(starts) - 1)]
 
 
 def _read_suppressions(
@@ -151,84 +154,94 @@ def _read_suppressions(
     if "suppress" in refused:
         return []
     suppressions = []
-    for at, entry in enumerate(table.get("suppress") or ()):
-        if f"suppress/{at}" not in refused:
+    for index, entry in enumerate(table.get("suppress") or ()):
+        if f"suppress/{index}" not in refused:
             values = {**entry, "until": _read_day(entry.get("until"))}
-            suppressions.append(Suppression(**values, line=_find_start(lines, at)))
+            suppressions.append(Suppression(**values, line=_find_start(lines, index)))
     return suppressions
 
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
-    # a date of TOML becomes the text that it could have been written as
-    texts = {
-        key: value.strip() if isinstance(value, str) else value for key, value in entry.items()
-    }
-    return {
-        key: value.isoformat()[:10] if isinstance(value, date) else value
-        for key, value in texts.items()
-    }
+    """Return an entry whose texts are stripped, and whose dates are texts such as 2026-06-30."""
+    plain: dict[str, Any] = {}
+    for key, value in entry.items():
+        if isinstance(value, str):
+            value = value.strip()
+        elif isinstance(value, date):
+            value = value.isoformat()[:10]
+        plain[key] = value
+    return plain
 
 
 def _find_troubles(
     table: Mapping[str, Any], is_code: Callable[[str], bool]
 ) -> Iterator[tuple[str, str, str]]:
-    """(JSON Pointer, message, a key that is unknown there or "")."""
-    from difflib import get_close_matches
-
+    """Yield (JSON Pointer, message, a key that is unknown there or "")."""
     schema = load_schema(read_own(__file__, "settings_schema.json"))
-    for found in () if is_surely_valid(schema, table) else explain(schema, table):
-        unknown = (
-            [key for key in found.value if key not in _KEYS]
-            if found.keyword == "additionalProperties"
-            else []
-        )
-        message = explain_mismatch(found)
-        if unknown:
-            near = get_close_matches(unknown[0], _KEYS, 1)
-            message = (
-                f"unknown key {quote(unknown[0])}{f': did you mean {near[0]}?' if near else ''}"
-            )
-        yield found.where, message, "".join(unknown[:1])
+    if not is_surely_valid(schema, table):
+        for found in explain(schema, table):
+            unknown = None
+            if found.keyword == "additionalProperties":
+                unknown = next((key for key in found.value if key not in _KEYS), None)
+            message = explain_mismatch(found)
+            if unknown is not None:
+                message = _refuse_key(unknown)
+            yield found.where, message, unknown or ""
 
     entries = table.get("suppress")
-    for at, entry in enumerate(entries if isinstance(entries, list) else ()):
-        code, until = (
-            (entry.get("code"), entry.get("until")) if isinstance(entry, dict) else (None, None)
-        )
-        if isinstance(code, str) and not is_code(code):
-            yield (
-                f"/suppress/{at}",
-                f"suppress.{at}.code {quote(code)} is not a code that a check has",
-                "",
-            )
-        if isinstance(until, str) and _read_day(until) is None:
-            yield (
-                f"/suppress/{at}",
-                f"suppress.{at}.until is {quote(until)}, not a day such as 2026-06-30",
-                "",
-            )
+    if not isinstance(entries, list):
+        return
+    for index, entry in enumerate(entries):
+        if isinstance(entry, dict):
+            for message in _find_entry_troubles(entry, f"suppress.{index}", is_code):
+                yield f"/suppress/{index}", message, ""
+
+
+def _refuse_key(key: str) -> str:
+    from difflib import get_close_matches
+
+    message = f"unknown key {quote(key)}"
+    near = get_close_matches(key, _KEYS, 1)
+    if near:
+        message = f"{message}: did you mean {near[0]}?"
+    return message
+
+
+def _find_entry_troubles(
+    entry: Mapping[str, Any], name: str, is_code: Callable[[str], bool]
+) -> Iterator[str]:
+    code, until = entry.get("code"), entry.get("until")
+    if isinstance(code, str) and not is_code(code):
+        yield f"{name}.code {quote(code)} is not a code that a check has"
+    if isinstance(until, str) and _read_day(until) is None:
+        yield f"{name}.until is {quote(until)}, not a day such as 2026-06-30"
 
 
 def _read_day(text: str | None) -> int | None:
-    """The end of a day in seconds since 1970."""
+    """Return the end of a day in seconds since 1970; None for a text that is not a day."""
     instant = read_instant(f"{text}T00:00:00Z")
-    return instant[0] + DAY if instant else None
+    if instant is None:
+        return None
+    return instant[0] + DAY
 
 
 def split_findings(
     findings: Iterable[Finding], suppressions: Sequence[Suppression], now: int
 ) -> tuple[list[Finding], list[Suppressed], set[int]]:
-    """(what is reported, what is not, the indexes of the suppressions that were used). now: seconds
-    since 1970.
+    """Return what is reported, what is not, and the indexes of the suppressions that were used.
+    now: seconds since 1970.
     """
-    shown, silent, used = [], [], set[int]()
+    shown: list[Finding] = []
+    silent: list[Suppressed] = []
+    used: set[int] = set()
     for finding in findings:
-        at = next((at for at, one in enumerate(suppressions) if one.matches(finding, now)), None)
-        if at is None:
-            shown.append(finding)
+        for index, suppression in enumerate(suppressions):
+            if suppression.matches(finding, now):
+                used.add(index)
+                silent.append(Suppressed(finding, suppression.reason))
+                break
         else:
-            used.add(at)
-            silent.append(Suppressed(finding, suppressions[at].reason))
+            shown.append(finding)
 
     return shown, silent, used
 
@@ -236,12 +249,14 @@ def split_findings(
 def find_unused(
     suppressions: Sequence[Suppression], used: set[int], now: int, path: str
 ) -> list[Finding]:
+    """Return a note about each suppression that was not used. path: of the settings file."""
     findings = []
-    for at, one in enumerate(suppressions):
-        if at not in used:
-            what = f'the suppression of {shorten(one.code, 60)} ("{shorten(one.reason, 60)}")'
-            message = f"{what} has expired" if one.is_over(now) else f"{what} matches nothing"
-            findings.append(
-                Finding(UNUSED, "note", message, path, line=one.line, column=1, hint="remove it")
-            )
+    for index, row in enumerate(suppressions):
+        if index in used:
+            continue
+        state = "has expired" if row.is_over(now) else "matches nothing"
+        code, reason = shorten(row.code, 60), shorten(row.reason, 60)
+        message = f'the suppression of {code} ("{reason}") {state}'
+        note = Finding(UNUSED, "note", message, path, line=row.line, column=1, hint="remove it")
+        findings.append(note)
     return findings
