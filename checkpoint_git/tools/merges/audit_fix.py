@@ -71,7 +71,7 @@ def plan_repair(
     damaged: dict[str, list[tuple[Event, AuditedFile]]] = {}
     for merge in reversed(audited):
         for file in merge.files:
-            if any(not hit.meant for hit in file.hits):
+            if any(not hit.is_meant for hit in file.hits):
                 damaged.setdefault(file.file.path, []).append((merge.event, file))
 
     dirty = set[str]()
@@ -129,7 +129,7 @@ def _plan_file(
     data = before
     merges: list[str] = []
     for event, audited in files:
-        wanted = {key_of(hit.entry) for hit in audited.hits if hit.entry and not hit.meant}
+        wanted = {key_of(hit.entry) for hit in audited.hits if hit.entry and not hit.is_meant}
         hint: AnyHint = _show(path, event)
         if event.squash:
             hint = "look at both sides, and write what is missing"

@@ -144,7 +144,7 @@ def audit_range(
     if strict:
         for merge in audited:
             for file in merge.files:
-                file.hits = [hit._replace(meant=False) for hit in file.hits]
+                file.hits = [hit._replace(is_meant=False) for hit in file.hits]
 
     cut = [make_cut(commit) for commit in found.ends if len(commit.parents) > 1]
     end = next((commit.id for commit in found.ends if len(commit.parents) == 1), "")

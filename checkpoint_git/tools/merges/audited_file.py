@@ -45,15 +45,23 @@ _DAMAGE_OF_TEXT: dict[str, Kind] = {"duplicated": "duplicate-key", "mixed-up": "
 
 
 class Hit(NamedTuple):
+    """One thing that is reported about a file.
+
+    where: a JSON Pointer. name: of the entry, "" for the file. sentence: what happened.
+    side: the parent that has the entry, "first", "second", "both" or "".
+    is_meant: it looks deliberate. line: in the file, from 1; 0 if unknown.
+    entry: None if the whole result is compared.
+    """
+
     kind: Kind
     path: str
-    where: str  # a JSON Pointer
-    name: str  # of the entry, "" for the file
-    said: str  # what happened
-    side: str = ""  # whose entry it is: "first", "second", "both" or ""
-    meant: bool = False  # somebody seems to have wanted it so
-    line: int = 0  # in the file, from 1; 0 if unknown
-    entry: EntryVersions | None = None  # None if the whole result is compared
+    where: str
+    name: str
+    sentence: str
+    side: str = ""
+    is_meant: bool = False
+    line: int = 0
+    entry: EntryVersions | None = None
 
 
 class AuditedFile:
@@ -169,7 +177,7 @@ def make_hit(
         entry.name,
         say_entry(entry, parents),
         entry.side,
-        meant=is_free and entry.verdict != "duplicated",
+        is_meant=is_free and entry.verdict != "duplicated",
         entry=entry,
     )
 
@@ -394,6 +402,13 @@ def _entry_data(entry: EntryVersions) -> dict[str, Any]:
 
 
 def _hit_data(hit: Hit) -> dict[str, Any]:
-    data = hit._asdict()
-    del data["entry"]
-    return data
+    return {
+        "kind": hit.kind,
+        "path": hit.path,
+        "where": hit.where,
+        "name": hit.name,
+        "said": hit.sentence,
+        "side": hit.side,
+        "meant": hit.is_meant,
+        "line": hit.line,
+    }

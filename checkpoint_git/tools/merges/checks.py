@@ -139,7 +139,7 @@ def _make_damage(
     if verdict == "came-back":
         did = "brought back"
     what = "an entry" if len(hits) == 1 else f"{len(hits)} entries"
-    entries = join_some([hit.said for hit in hits], 3, "; ")
+    entries = join_some([hit.sentence for hit in hits], 3, "; ")
     message = f'{title} ("{subject}") {did} {what}: {entries}'
 
     repair = ("checkpoint", "audit", f"{first[:12]}..{commit}", "--fix")

@@ -123,13 +123,13 @@ def list_hit_findings(merge: AuditedMerge) -> list[Finding]:
     found: list[Finding] = []
     counts = Counter[tuple[str, Kind, bool]]()
     for hit in merge.hits:
-        counts[hit.path, hit.kind, hit.meant] += 1
-        if counts[hit.path, hit.kind, hit.meant] > MOST_TOLD:
+        counts[hit.path, hit.kind, hit.is_meant] += 1
+        if counts[hit.path, hit.kind, hit.is_meant] > MOST_TOLD:
             continue
-        message = f"{title} {_name_deed(merge.event, hit)}: {hit.said}"
-        if hit.meant:
+        message = f"{title} {_name_deed(merge.event, hit)}: {hit.sentence}"
+        if hit.is_meant:
             message += "; it seems to be meant"
-        code, level = CODES[hit.kind], _level(hit.meant)
+        code, level = CODES[hit.kind], _level(hit.is_meant)
         found.append(Finding(code, level, message, hit.path, hit.where, hit.line, hint=hint))
 
     for (path, kind, is_meant), count in counts.items():
@@ -184,7 +184,7 @@ def describe(merge: AuditedMerge) -> Line:
     if not counts:
         return Line(f"{title}: every entry follows the merge rules", "good")
     text = ", ".join(f"{number} {kind}" for kind, number in counts.items())
-    if all(hit.meant for hit in merge.hits):
+    if all(hit.is_meant for hit in merge.hits):
         return Line(f"{title}: {text}")
     return Line(f"{title}: {text}", "bad")
 
@@ -194,12 +194,12 @@ def count_kinds(merges: Iterable[AuditedMerge]) -> dict[str, int]:
     counts = Counter[str]()
     for merge in merges:
         for hit in merge.hits:
-            counts["meant" if hit.meant else hit.kind] += 1
+            counts["meant" if hit.is_meant else hit.kind] += 1
     return dict(counts)
 
 
 def summarize(merges: Sequence[AuditedMerge]) -> Line:
-    wrong = sum(not hit.meant for merge in merges for hit in merge.hits)
+    wrong = sum(not hit.is_meant for merge in merges for hit in merge.hits)
     others = sum(merge.others for merge in merges)
     text = "no damage"
     if wrong:

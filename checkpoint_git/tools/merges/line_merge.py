@@ -120,7 +120,7 @@ def audit_merges(
         for file in files:
             file.hits = find_hits(file, event.name_parents(file.file))
             if plain is not None and file.how == "hand":
-                file.hits = _mark_meant(cwd, file)
+                file.hits = _mark_deliberate(cwd, file)
         yield gather(event, touched, files)
 
 
@@ -160,7 +160,7 @@ def _find_ways(plain: Plain, commit: MergeCommit, files: Iterable[AuditedFile]) 
             audited.how = "changed"
 
 
-def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
+def _mark_deliberate(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
     """Return the hits, with losses marked that come from no choice of sides: somebody wrote the
     file like that.
     """
@@ -174,7 +174,7 @@ def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
     marked = []
     for hit in hits:
         if hit.kind == "lost" and hit.entry is not None and key_of(hit.entry) not in keys:
-            hit = hit._replace(meant=True)
+            hit = hit._replace(is_meant=True)
         marked.append(hit)
     return marked
 

@@ -56,7 +56,7 @@ def test_what_is_foreseen_and_what_was_made_is_said_in_its_own_tense() -> None:
 
 
 def test_what_seems_to_be_meant_is_a_note() -> None:
-    (found,) = findings_of(MADE, [HIT._replace(meant=True)])
+    (found,) = findings_of(MADE, [HIT._replace(is_meant=True)])
     assert (found.level, found.message.endswith("it seems to be meant")) == ("note", True)
 
 
