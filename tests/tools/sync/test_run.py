@@ -2,6 +2,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.git.stale_locks import OWN_REFS
 from checkpoint_git.tools.sync import run as running
+from checkpoint_git.tools.sync import take_in as taking_in
 from checkpoint_git.tools.sync.commits import Draft, write_commits
 from checkpoint_git.tools.sync.context import Wish, open_context
 from tests.support.killed_git import update_ref_killed
@@ -531,8 +533,13 @@ def sync_and_die(clone: Clone, monkeypatch: pytest.MonkeyPatch, step: str) -> No
         if step != "sync_folder" or str(args[0]).endswith(".checkpoints"):
             raise KeyboardInterrupt
 
+    module: ModuleType = taking_in
+    if step == "sync_folder":
+        module = atomic
+    elif step == "_take_in":
+        module = running
     with monkeypatch.context() as patch:
-        patch.setattr(atomic if step == "sync_folder" else running, step, die)
+        patch.setattr(module, step, die)
         with pytest.raises(KeyboardInterrupt):
             clone.sync()
 
