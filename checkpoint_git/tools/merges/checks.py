@@ -44,7 +44,7 @@ class MergeFacts:
         return [merge._replace(files=list(self._keep_present(merge))) for merge in merges]
 
     def _keep_present(self, merge: "AuditedMerge") -> "Iterator[AuditedFile]":
-        from checkpoint_git.tools.merges.audited_file import find_lasting
+        from checkpoint_git.tools.merges.lasting import find_lasting
 
         for audited in merge.files:
             if not self._is_asked(audited.file.path):

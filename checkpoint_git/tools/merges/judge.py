@@ -9,24 +9,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from checkpoint_git.core.jsontext import (
-    JsonTextError,
-    Node,
-    decode,
-    join_pointer,
-    parse,
-)
+from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import Merged, merge_documents
 from checkpoint_git.merge.places import AUTO
 from checkpoint_git.merge.result import OURS, THEIRS, is_same, members_of
 from checkpoint_git.merge.strategy import Schema
-from checkpoint_git.tools.merges.verdict import (
-    DOUBTFUL,
-    FAILURES,
-    PlaceVersions,
-    Verdict,
-)
+from checkpoint_git.tools.merges.verdict import DOUBTFUL, FAILURES, PlaceVersions, Verdict
 from checkpoint_git.tools.merges.walk import THE_FILE, EntryVersions, Walk
 
 

@@ -26,11 +26,11 @@ from checkpoint_git.tools.merges.audited_file import (
     Key,
     Schemas,
     find_hits,
-    find_lasting,
     key_of,
     place_lines,
 )
 from checkpoint_git.tools.merges.findings import AuditedMerge, Event
+from checkpoint_git.tools.merges.lasting import find_lasting
 
 
 def predict_line_merge(

@@ -6,12 +6,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import read_loose_instant
-from checkpoint_git.core.jsontext import (
-    CONTAINERS,
-    Node,
-    join_pointer,
-    scan_tokens,
-)
+from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer, scan_tokens
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.merge.items import canonical_text, identify, item_key
 from checkpoint_git.merge.lists import find_names

@@ -16,10 +16,10 @@ from checkpoint_git.tools.merges.audited_file import (
     AuditedFile,
     Hit,
     find_hits,
-    find_lasting,
     key_of,
 )
 from checkpoint_git.tools.merges.judge import MergeJudge
+from checkpoint_git.tools.merges.lasting import find_lasting
 from checkpoint_git.tools.merges.repair import CONTRADICTED, TOUCHED, Repaired, remake, repair
 from checkpoint_git.tools.merges.walk import EntryVersions
 from checkpoint_git.tools.merges.wording import Parents
