@@ -60,6 +60,16 @@ DOCUMENTS = {
     "tools/sync/commits.py": "a line of the reflog",
     "tools/sync/state.py": "a line of the reflog",
 }
+# files that put a hint into a text: no program reads what they make
+PRINTERS = (
+    "cli/render/blocks.py",  # the terminal
+    "cli/render/github.py",  # an annotation
+    "cli/render/sarif.py",  # a result of code scanning
+    "core/outcome.py",  # a line of a page
+    "protocols/skill/brief/session_brief.py",  # a line of `prime`
+    "tools/merges/merge_file.py",  # stderr of `merge-file`, whose stdout is the result
+    "tools/sync/files.py",  # the reason why a file was not written, from the file system
+)
 
 
 def find_hints(tree: ast.AST) -> Iterator[ast.expr]:
@@ -116,6 +126,16 @@ def find_commands(source: str) -> list[str]:
     ]
 
 
+def find_spelled(source: str) -> list[int]:
+    """The lines of f-strings that a hint is put into, where its commands are lost to programs."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FormattedValue)
+        and getattr(node.value, "attr", getattr(node.value, "id", "")) == "hint"
+    ]
+
+
 def read_sources() -> dict[str, str]:
     return {
         path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8")
@@ -136,6 +156,15 @@ def test_no_text_has_a_command_unless_it_is_a_document() -> None:
     found = {name: find_commands(source) for name, source in read_sources().items()}
     assert {name: texts for name, texts in found.items() if texts and name not in DOCUMENTS} == {}
     assert [name for name in DOCUMENTS if not found.get(name)] == []
+
+
+def test_a_hint_becomes_a_text_only_where_it_is_printed() -> None:
+    found = [name for name, source in read_sources().items() if find_spelled(source)]
+    assert found == sorted(PRINTERS)
+    assert find_spelled('x = f"{error.message}; {error.hint}"\ny = f"{hint}"\nz = f"{hints}"') == [
+        1,
+        2,
+    ]
 
 
 def test_a_command_in_a_text_is_found() -> None:

@@ -189,7 +189,7 @@ def plan_attributes_removal(label: str, state: FileState) -> list[SetupStep]:
         after = attributes.remove_attributes(state.data)
         folders = int(has_new_folder(state.data))
     except CheckpointError as error:
-        return [SetupStep("skip", label, f"{error.message}: {error.hint}")]
+        return [SetupStep("skip", label, error.message, hint=error.hint)]
     if after == state.data:
         return []
     return [removal_step(label, state.path, after, folders=folders)]
