@@ -193,6 +193,13 @@ def test_marker_lines_are_told_by_their_size_and_their_turn() -> None:
     assert split_sides(text, 9).ours == text
 
 
+def test_a_base_is_whole_if_every_conflict_shows_its_part() -> None:
+    shown = "<<<<<<< x\n1\n||||||| b\n0\n=======\n2\n>>>>>>> y\n"
+    hidden = "<<<<<<< x\n3\n=======\n4\n>>>>>>> y\n"
+    assert split_sides(f"a\n{shown}b\n", 7) == ("a\n1\nb\n", "a\n2\nb\n", ["0\n"], "a\n0\nb\n")
+    assert split_sides(shown + hidden, 7) == ("1\n3\n", "2\n4\n", ["0\n"], None)
+
+
 def test_a_separator_inside_a_text_ends_no_line() -> None:
     text = '{\n"a": "x\u2028<<<<<<< y\x85>>>>>>> z"\n}\n'
     assert split_sides(text, 7) == (text, text, [], text)

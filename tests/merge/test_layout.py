@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from checkpoint_git.core.jsontext import parse
+from checkpoint_git.merge.layout import lays_out_theirs
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
 from tests.support.merging import merge_texts
@@ -66,3 +68,17 @@ def test_a_conflict_in_a_file_laid_out_anew_has_the_sides_that_git_gave(name: st
             if line.endswith("\n")
         }
         assert len(ends) == 1
+
+
+def test_items_that_changed_show_the_layout_where_two_lists_are_as_long() -> None:
+    base, ours, theirs = map(
+        parse,
+        (
+            '{"list": [{"a": 1, "b": 2}, 3]}',
+            '{"list": [{"a": 1, "b": 9}, 3]}',
+            '{"list": [{"a": 1,"b": 8}, 3]}',
+        ),
+    )
+    assert lays_out_theirs(base, ours, theirs)
+    assert not lays_out_theirs(base, theirs, ours)
+    assert not lays_out_theirs(base, ours, parse('{"list": [{"c": 4}, {"a": 1,"b": 8}, 3]}'))
