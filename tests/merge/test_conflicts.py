@@ -54,6 +54,18 @@ def test_a_group_is_one_conflict_with_all_its_disputed_places() -> None:
     assert found.sides[THEIRS] == Held({"step": "b", "progress_summary": "B"})
 
 
+def test_markers_name_the_places_of_a_group_that_the_sides_dispute() -> None:
+    both = merged({"step": "a", "progress_summary": "A"}, {"step": "b", "progress_summary": "B"})
+    one = merged({"step": "a", "progress_summary": "A"}, {"step": "b", "progress_summary": "A"})
+    labels = [
+        line.rstrip(",")
+        for text in (both.text, one.text)
+        for line in text.splitlines()
+        if line.startswith("<<<<<<< ")
+    ]
+    assert labels == ["<<<<<<< ours: /step /progress_summary", "<<<<<<< ours: /step"]
+
+
 def test_a_conflict_on_the_order_shows_both_orders() -> None:
     base, ours, theirs = (text_of({"next_actions": list(order)}) for order in ("abc", "cab", "bac"))
     (found,) = list_conflicts(merge_texts(base, ours, theirs, skill_schema()))

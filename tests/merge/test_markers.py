@@ -23,6 +23,13 @@ def test_only_the_lines_that_differ_stand_between_markers() -> None:
     )
 
 
+def test_lines_at_the_end_that_all_share_stay_outside_the_markers() -> None:
+    texts = ["  1,\n  7,\n  8\n", "  0,\n  7,\n  8\n", "  3,\n  7,\n  8\n"]
+    assert write_marked([Alternatives("/a", texts)], 3, "\n") == (
+        "<<< ours: /a\n  1,\n||| base: /a\n  0,\n===\n  3,\n>>> theirs: /a\n  7,\n  8\n"
+    )
+
+
 def test_sides_that_agree_leave_no_marker() -> None:
     assert (
         write_marked(["[\n", Alternatives("", ("1\n", "0\n", "1\n")), "]\n"], 7, "\n")
