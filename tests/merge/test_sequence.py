@@ -131,6 +131,9 @@ ROWS: list[tuple[str, Any, Any, Any, Any]] = [
         [{**CELLS[0], "run": 1}, *CELLS[1:]],
         [{"kind": "code", "source": ["A"], "run": 1}, *CELLS[1:]],
     ),
+    ("insertions of which one has the other", [0, 9], [0, 1, 2, 9], [0, 1, 9], [0, 1, 2, 9]),
+    ("insertions that share nothing", [0, 9], [0, 5, 9], [0, 3, 9], [0, 3, 5, 9]),
+    ("insertions that share something", [0, 9], [0, 1, 2, 9], [0, 2, 3, 9], {"/list/1"}),
     ("a list that both began", None, ["--port", "1"], ["--port", "2"], {"/list"}),
     ("coordinates that both began", None, [10, 20], [10, 21], {"/list"}),
 ]
