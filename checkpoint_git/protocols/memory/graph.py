@@ -46,7 +46,7 @@ SETUP = join_hints(
 
 
 class GraphSettings(NamedTuple):
-    """What git's configuration says, "" where unset.
+    """The settings of git's configuration, "" where unset.
 
     timeout: seconds, to start and for each answer.
     """

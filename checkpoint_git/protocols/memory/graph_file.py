@@ -114,7 +114,7 @@ def _read_line(text: str) -> GraphLine:
 
 
 class Repair(NamedTuple):
-    """What a repair does.
+    """The result of a repair, or its plan.
 
     lines: as a server can read them. faults: (a line's number, what is wrong). lost: the number of
     lines that are dropped.

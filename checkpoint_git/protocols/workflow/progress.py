@@ -1,4 +1,4 @@
-"""How far a workflow has come: what its two files say is finished, approved or left open. Pure."""
+"""Find how far a workflow is: what its two files say is finished, approved or left open. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,8 +39,9 @@ def find_row(state: Mapping[str, Any], key: str, phase: str) -> dict[str, Any] |
 
 
 def is_approved(phase: str, state: Mapping[str, Any], results: Mapping[str, str]) -> bool:
-    """Return whether the user approved what is there now. results: path -> digest, as in
-    find_results.
+    """Return whether the user approved what is there now.
+
+    results: path -> digest, as find_results returns them.
     """
     row = find_row(state, "user_checkpoints", phase)
     if row is None:
@@ -67,10 +68,13 @@ def find_behind(state: Mapping[str, Any], execution: Mapping[str, Any]) -> tuple
     row = find_row(state, "completed_phases", "IMPLEMENTATION")
     if row is None and state.get("current_phase") not in ("VERIFICATION", LAST):
         return ()
-    left_open = row.get("left_open") if row else []
-    known = left_open if isinstance(left_open, list) else []
+    left_open: Any = None
+    if row is not None:
+        left_open = row.get("left_open")
+    if not isinstance(left_open, list):
+        left_open = []
     open_tasks = [task_name(task) for task in read_objects(execution, "tasks") if is_open(task)]
-    return tuple(name for name in open_tasks if name not in known)
+    return tuple(name for name in open_tasks if name not in left_open)
 
 
 def explain_behind(tasks: Sequence[str]) -> str:
@@ -83,9 +87,7 @@ def explain_behind(tasks: Sequence[str]) -> str:
 
 
 def is_sent_back(state: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether no task was completed since the workflow went back to IMPLEMENTATION or
-    before.
-    """
+    """Return whether no task was completed since the workflow went back to them, or further."""
     rows = read_objects(state, "went_back")
     if not rows or rows[-1].get("to") not in PHASES[:3]:
         return False

@@ -1,4 +1,4 @@
-"""Find the results of phases among a workflow's files, and tell those of earlier workflows apart."""
+"""Find the results of phases among a workflow's files, without those of earlier workflows."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

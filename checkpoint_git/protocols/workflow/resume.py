@@ -1,4 +1,4 @@
-"""`checkpoint workflow start` and `resume`: begin a workflow, or continue the one that is there."""
+"""`checkpoint workflow start` and `resume`: begin a workflow, or continue an unfinished one."""
 
 import argparse
 from typing import Any

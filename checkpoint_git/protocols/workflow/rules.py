@@ -1,4 +1,4 @@
-"""What a workflow's two files must mean beyond their shape, alone and together."""
+"""Check what a workflow's two files mean beyond their shape, alone and together."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -263,7 +263,7 @@ def judge_result(output: OutputFile) -> OutputFile:
 
 
 class TaskStep(NamedTuple):
-    """What recovery does to one task."""
+    """A change that recovery makes to one task."""
 
     row: int  # its index
     id: str

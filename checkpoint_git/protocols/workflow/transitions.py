@@ -1,4 +1,4 @@
-"""Where a workflow goes from where it is: two tables, read by the code and by docs/workflow.md.
+"""Find where a workflow goes from where it is, by two tables that docs/workflow.md shows too.
 
 TRANSITIONS says what `resume` advises: the first row that holds applies. MOVES says what each verb
 does to the status of the current phase.
@@ -28,7 +28,7 @@ _SHOWN = 5
 
 
 class WorkflowPlan(NamedTuple):
-    """What to do next."""
+    """The next step of a workflow."""
 
     action: Action
     reason: str
@@ -39,7 +39,7 @@ class WorkflowPlan(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the table asks about."""
+    """The facts that the table asks about."""
 
     output: OutputFile  # the current phase's result
     drafts: tuple[str, ...] = ()  # of ARCHITECTURE, relative paths
@@ -72,7 +72,7 @@ class Situation(NamedTuple):
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """The tasks that somebody can continue."""
+        """Return the ids of tasks that can be continued."""
         tasks = self.facts.tasks
         return tuple(task_name(task) for task in tasks if _status(task) in UNFINISHED)
 
@@ -96,7 +96,7 @@ class Advice(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """In some phases, if something holds, an action leads to the next state."""
+    """A row of the table: in some phases, if something holds, an action leads to a state."""
 
     phases: tuple[str, ...]
     when: str  # what holds, in words
@@ -404,7 +404,7 @@ def find_transition(situation: Situation) -> Transition:
 
 
 class TransitionMove(NamedTuple):
-    """What a verb does to the status of the current phase."""
+    """A change that a verb makes to the status of the current phase."""
 
     before: tuple[str, ...]  # statuses that it changes, () for all; others stay
     must_hold: str
