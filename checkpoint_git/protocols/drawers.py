@@ -1,6 +1,4 @@
-"""What the drawers that every protocol has must offer, see contract.py. Imported for its types
-alone.
-"""
+"""The interfaces of the parts that every protocol has, see contract.py. Only types import it."""
 
 from typing import Any, Protocol
 
@@ -14,11 +12,11 @@ class Layout(Protocol):
     SUFFIX: str
 
     def find_skill(self, file_name: str) -> str:
-        """The owner that a file's name says, "" if it is no name of the protocol's."""
+        """Return the owner in a file's name, "" for a name that is not the protocol's."""
 
 
 class SkillLayout(Layout, Protocol):
-    """The first protocol's, whose files belong to named skills. HISTORY: in DIRECTORY, for
+    """The layout of the first protocol, whose files belong to skills. HISTORY: in DIRECTORY, for
     NAME.MARK.json.
     """
 
@@ -26,31 +24,28 @@ class SkillLayout(Layout, Protocol):
     HISTORY: str
 
     def find_name_trouble(self, name: str) -> str:
-        """Why a text cannot be a skill's name, "" if it can."""
+        """Return why a text cannot be a skill's name, "" if it can."""
 
     def check_skill_name(self, name: str) -> None:
-        """Raises CheckpointError if find_name_trouble has an answer."""
+        """Raise CheckpointError if find_name_trouble returns a reason."""
 
     def checkpoint_path(self, place: Place, skill: str) -> str:
-        """The absolute path of a skill's active file. Raises CheckpointError for an invalid
-        name.
-        """
+        """Return the absolute path of a skill's file. Raises CheckpointError for a bad name."""
 
 
 class Rules(Protocol):
-    """rules.py: what a document means. Findings come with `where` set, and later with path, line
-    and column.
-    """
+    """rules.py: the meaning of a document. Its findings have `where`, and get path and line later."""
 
     def describe(self, mismatch: Mismatch) -> Finding:
-        """A break of the schema in the protocol's own words."""
+        """Return a break of the schema as a finding of the protocol."""
 
     def check(self, value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-        """Everything beyond shape; the value may break the schema. skill: from the file's name.
-        size: bytes.
+        """Return the findings beyond shape; the value may break the schema.
+
+        skill: from the file's name. size: bytes.
         """
 
 
 class CheckFile(Protocol):
     def __call__(self, path: str, data: bytes, *, now: int) -> Document:
-        """The document in a file's bytes, with every finding located."""
+        """Return the document in a file's bytes, with every finding located."""

@@ -1,4 +1,4 @@
-"""What `doctor --fix` changes in the files of a protocol that has a fixes.py."""
+"""The interface of a protocol's fixes.py, which `doctor --fix` calls."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
@@ -17,7 +17,7 @@ class Done(NamedTuple):
 
 
 class FileFix(NamedTuple):
-    """past: what goes to its history, None for nothing."""
+    """The fix of one file. past: the content of a new history file, None for none."""
 
     path: str
     skill: str
@@ -28,7 +28,9 @@ class FileFix(NamedTuple):
 
 
 class FixPlan(NamedTuple):
-    """refused: why what could be fixed is not. left: skills whose files belong to another
+    """The fixes of a protocol.
+
+    refused: findings about fixes that would be errors. left: skills whose files belong to another
     session.
     """
 
@@ -41,18 +43,19 @@ class Fixer(Protocol):
     """fixes.py. The doctor holds the place's lock while the last two are called."""
 
     def check_owner(self, skill: str, env: Mapping[str, str]) -> None:
-        """Raises CheckpointError if this session must not write the skill's file."""
+        """Raise CheckpointError if this session must not write the skill's file."""
 
     def plan_fixes(self, context: "Context", findings: Sequence[Finding]) -> FixPlan:
-        """How those of the findings that it knows are fixed; nothing is changed."""
+        """Return the fixes of the findings that have one, and write nothing."""
 
     def copy_to_history(self, place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
-        """Keeps the files as they were, where no git directory could; the folder, "" for no
-        files.
+        """Copy the files to their history if there is no git directory for a backup.
+
+        Return the folder, "" for no files.
         """
 
     def write_fixes(self, place: Place, fixes: Sequence[FileFix], now: int) -> list[str]:
-        """Writes the files; the paths of the history files that took what was moved."""
+        """Write the files, and return the paths of the new history files."""
 
 
 def list_fixers() -> list[Fixer]:

@@ -1,6 +1,4 @@
-"""What a file merges by: the schema that this package ships for its protocol, and what the clone
-adds; on git's hot path.
-"""
+"""Load the schema that a file is merged by: the package's, or the clone's. On git's hot path."""
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.protocols.registry import schema_path
@@ -13,11 +11,12 @@ if TYPE_CHECKING:
 def load_merge_schema(
     path: str, extension: str = "", whole: str = "", *, strict: bool = True
 ) -> "dict[str, Any]":
-    """The schema for a path of the repository, numbers as tokens; {} if no protocol owns it.
-    extension: a file that the clone's owner named, whose schema is that of the private skill_state;
-    "" for none. whole: the file of a schema for what no protocol owns, as init copied it. Raises
-    CheckpointError if such a file cannot be used, unless not strict: then an extension is left out,
-    as the driver does.
+    """Return the schema for a path of the repository, numbers as tokens; {} if no protocol owns it.
+
+    extension: a file of the clone with the schema of the private skill_state, "" for none. whole:
+    the file of a schema for a path that no protocol owns, as init copied it. Raises CheckpointError
+    if such a file cannot be used. If not strict, an extension is left out instead, as the driver
+    does.
     """
     if whole:
         kept: dict[str, Any] = _load_kept(whole)
@@ -34,7 +33,8 @@ def load_merge_schema(
                 from checkpoint_git.core.errors import CheckpointError
                 from checkpoint_git.core.hint import advise
 
-                message = f"the schema that this clone merges skill_state by cannot be read: {extension}: {error}"
+                trouble = f"cannot be read: {extension}: {error}"
+                message = f"the schema that this clone merges skill_state by {trouble}"
                 hint = advise("fix it, or forget it", "checkpoint", "init", "--merge-schema", "")
                 raise CheckpointError(message, hint) from None
 
@@ -42,7 +42,7 @@ def load_merge_schema(
 
 
 def _load_kept(path: str) -> "Any":
-    # Its name is its SHA-256
+    """Return the schema in a file whose name is its SHA-256. Raises CheckpointError for another."""
     from hashlib import sha256
 
     from checkpoint_git.core.errors import CheckpointError

@@ -1,6 +1,4 @@
-"""What changed since an instant: each checkpoint beside its version of then, which git may still
-have.
-"""
+"""Find what changed since an instant, by comparing each checkpoint with its version in git."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +18,21 @@ from checkpoint_git.protocols.validate import iterate_checked
 
 # The kinds of events, in the order of the output.
 KINDS = (
-    "started", "status", "phase", "step", "completed", "done", "decided", "opened", "closed", "ticket", "handed_over",
-    "row", "dropped", "queued",
-)  # fmt: skip
+    "started",
+    "status",
+    "phase",
+    "step",
+    "completed",
+    "done",
+    "decided",
+    "opened",
+    "closed",
+    "ticket",
+    "handed_over",
+    "row",
+    "dropped",
+    "queued",
+)
 _SHOWN_LETTERS = 160
 _SHOWN_EVENTS = 12  # of one checkpoint
 # what the first line counts: kind -> (one, several)
@@ -43,8 +53,10 @@ class SinceEvent(NamedTuple):
 
 
 class ChangedCheckpoint(NamedTuple):
-    """done: the actions done since. is_compared: the events come from the version of then, not from
-    times it holds.
+    """A checkpoint that changed.
+
+    done: the actions done since. is_compared: the events come from comparing it with its version at
+    that instant, not only from the times in it.
     """
 
     state: Brief
@@ -77,10 +89,11 @@ def read_since(text: str, now: int) -> int:
 def read_changes(
     place: Place, documents: Sequence[Document], states: Sequence[Brief], since: int, now: int
 ) -> tuple[list[ChangedCheckpoint], list[Finding]]:
-    """What changed since an instant, and why git could not be asked where it could not. since, now:
-    since 1970.
+    """Return the checkpoints that changed since an instant, and a finding if git cannot be read.
+
+    since, now: seconds since 1970.
     """
-    # without those that are broken, or that HEAD's own line did not have then
+    # without those that are broken, or that HEAD's own line did not have at that instant
     versions: dict[str, dict[str, Any]] = {}
     troubles = list[Finding]()
     if place.work_tree is not None:
@@ -89,11 +102,12 @@ def read_changes(
 
         try:
             commit = read_commit_at(place.work_tree, since)
-            paths = {document.path for document in documents}
-            files = read_committed(place.work_tree, commit, paths).files if commit else ()
-            versions = {
-                one.path: one.value for one in iterate_checked(files, now) if one.value is not None
-            }
+            if commit:
+                paths = {document.path for document in documents}
+                files = read_committed(place.work_tree, commit, paths).files
+                for version in iterate_checked(files, now):
+                    if version.value is not None:
+                        versions[version.path] = version.value
         except CheckpointError as error:
             message = f"the versions of then could not be read: {error.message}"
             troubles.append(Finding("status/no-history", "note", message, hint=error.hint))
@@ -107,8 +121,9 @@ def find_changes(
     since: int,
     versions: Mapping[str, dict[str, Any]],
 ) -> list[ChangedCheckpoint]:
-    """The checkpoints written since an instant, newest first. versions: by path, what they were
-    then, where known.
+    """Return the checkpoints written since an instant, newest first.
+
+    versions: path -> the value at that instant, if it is known.
     """
     values = {document.path: document.value or {} for document in documents}
     changed = [state for state in states if _is_since(state.updated_at, since)]
@@ -126,8 +141,9 @@ def find_changes(
 def find_events(
     before: dict[str, Any] | None, value: dict[str, Any], since: int
 ) -> list[SinceEvent]:
-    """What happened since an instant. before: the version of then; None: only what carries its own
-    time is told.
+    """Return the events since an instant.
+
+    before: the value at that instant; None for only the events of entries with a time.
     """
     if before is None:
         return list(_find_dated(value, since))
@@ -166,21 +182,28 @@ def _find_dated(value: dict[str, Any], since: int) -> Iterator[SinceEvent]:
 def describe_changes(
     changes: Sequence[ChangedCheckpoint], checkpoints: int, since: str
 ) -> list[Block]:
-    """The lines for people: what happened over all, then checkpoint by checkpoint. since: as it was
-    asked for.
+    """Return the lines that describe changes: first all together, then each checkpoint's.
+
+    checkpoints: the number of all. since: as it was typed.
     """
     counts = Counter(event.kind for change in changes for event in change.events)
-    told = ", ".join(
-        f"{counts[kind]} {words[counts[kind] > 1]}"
-        for kind, words in _COUNTED.items()
-        if counts[kind]
-    )
-    title = f"{len(changes)} of {plural(checkpoints, 'checkpoint')} changed since {since}{f': {told}' if told else ''}"
+    parts = []
+    for kind, (singular, several) in _COUNTED.items():
+        if counts[kind] == 1:
+            parts.append(f"1 {singular}")
+        elif counts[kind]:
+            parts.append(f"{counts[kind]} {several}")
+
+    title = f"{len(changes)} of {plural(checkpoints, 'checkpoint')} changed since {since}"
+    if parts:
+        title += f": {', '.join(parts)}"
     blocks: list[Block] = [Line(title, hang=2)]
     for change in changes:
         state = change.state
-        progress = f", {state.complete_rows}/{len(state.rows)} rows complete" if state.rows else ""
-        text = f"{state.skill}: {state.status}, {state.step}{progress}, written {state.updated_at}"
+        text = f"{state.skill}: {state.status}, {state.step}"
+        if state.rows:
+            text += f", {state.complete_rows}/{len(state.rows)} rows complete"
+        text += f", written {state.updated_at}"
         blocks += [Line(""), Line(text, "strong", hang=2)]
         if change.is_compared and not change.events:
             blocks.append(Line("  only its summary, files or private state changed", "dim"))

@@ -1,6 +1,4 @@
-"""What other work trees and branches have done that this work tree has not: their checkpoints
-beside its own.
-"""
+"""Find checkpoints of other work trees and branches that are ahead of this work tree's."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,14 +14,19 @@ from checkpoint_git.protocols.skill.brief import life
 from checkpoint_git.protocols.skill.brief.branches import BranchWork, find_branch_work
 
 _AHEAD = ("completed", "done", "decided", "closed")
-_MOST_TOLD, _LETTERS = 4, 80
-_MOST_FILES, _MOST_BYTES, _MOST_BYTES_OF_ONE = 32, 1 << 20, 1 << 18  # of branches
+_MOST_EVENTS = 4  # in a line
+_LETTERS = 80  # of an event
+# limits for what is read of branches
+_MOST_FILES = 32
+_MOST_BYTES = 1 << 20
+_MOST_BYTES_OF_ONE = 1 << 18
 
 
 class Ahead(NamedTuple):
-    """A checkpoint of another work tree, or of a branch without one: then work_tree is "". who: the
-    branch's last author. since: when the branch's first commit to it was made. events: (kind, text)
-    of what this one lacks.
+    """A checkpoint of another work tree, or of a branch without one: then work_tree is "".
+
+    events: (kind, text) of those that this work tree lacks. who: the branch's last author. since:
+    the time of the branch's first commit to it.
     """
 
     skill: str
@@ -38,32 +41,45 @@ class Ahead(NamedTuple):
 
     @property
     def line(self) -> str:
-        age = "" if self.age_seconds is None else ago_text(self.age_seconds)
-        state = ", ".join(filter(None, (self.status, self.step, age)))
-        told = [f"{life.LOOKS[kind][0]}: {shorten(text, _LETTERS)}" for kind, text in self.events]
+        """Return it in one line."""
+        state = [self.status, self.step]
+        if self.age_seconds is not None:
+            state.append(ago_text(self.age_seconds))
+        events = [f"{life.LOOKS[kind][0]}: {shorten(text, _LETTERS)}" for kind, text in self.events]
+        news = [", ".join(filter(None, state)), join_some(events, _MOST_EVENTS, "; ")]
         where = self.work_tree or f"{shorten(self.who, _LETTERS)}, since {self.since}"
-        news = "; ".join(filter(None, (state, join_some(told, _MOST_TOLD, "; "))))
-        return f"{self.skill} on branch {self.branch or 'none'} ({where}): {news}"
+        origin = f"{self.skill} on branch {self.branch or 'none'} ({where})"
+        return f"{origin}: {'; '.join(filter(None, news))}"
 
 
-# path, content, origin (without what the content says), what the branch began with, where that is
-# known
-_Version = tuple[str, FileContent, Ahead, bytes | None]
+class _Version(NamedTuple):
+    """A checkpoint elsewhere.
+
+    origin: without the members that come from the content. base: the content with which its branch
+    began, None for unknown.
+    """
+
+    path: str
+    content: FileContent
+    origin: Ahead
+    base: bytes | None = None
 
 
 def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[Ahead], str]:
-    """Return where others wrote later, finished or decided what is not known here; and what was not
-    compared, "" for nothing.
+    """Return the checkpoints that were written later elsewhere, or have work done or decided that
+    is unknown here; and what was not compared, "" for nothing.
     """
     siblings = [(_find_branch(branch, other), other) for branch, other in find_siblings(place)]
     everything, is_cut = find_branch_work(place, [branch for branch, _ in siblings if branch], now)
     work = [part for part in everything if skill in (None, layout.find_skill(part.path))]
-    ours = dict(store.read_files(place)) if siblings or work else {}
+    if not siblings and not work:
+        return [], _describe_rest(0, is_cut=is_cut)
 
-    read = list(_read_branches(place, work)) if work else []
+    ours = dict(store.read_files(place))
+    read = list(_read_branches(place, work))
     found: list[Ahead] = []
     for version in [*_read_siblings(siblings, ours), *read]:
-        ahead = _compare_version(version, ours.get(version[0]), now)
+        ahead = _compare_version(version, ours.get(version.path), now)
         if ahead is not None and skill in (None, ahead.skill):
             found.append(ahead)
 
@@ -78,11 +94,11 @@ def _read_siblings(
         origin = Ahead("", branch, tree.top, "", "", None, [])
         for path, content in store.read_files(tree):
             if content != ours.get(path):
-                yield path, content, origin, None
+                yield _Version(path, content, origin)
 
 
 def _compare_version(version: _Version, ours: FileContent | None, now: int) -> Ahead | None:
-    """Return in what another's checkpoint is ahead of ours, None if it is not."""
+    """Return how a checkpoint elsewhere is ahead of ours, None if it is not."""
     path, content, origin, base = version
     document = store.check_files([(path, content)], now)[0]
     value = document.value or {}
@@ -107,20 +123,23 @@ def _compare_version(version: _Version, ours: FileContent | None, now: int) -> A
 
 
 def _describe_rest(lacking: int, *, is_cut: bool) -> str:
-    """Return what was not compared, "" for nothing. lacking: checkpoints. is_cut: of older
-    commits.
+    """Return what was not compared, "" for nothing.
+
+    lacking: the number of checkpoints. is_cut: older commits were not read.
     """
     parts: list[str] = []
     if lacking:
-        parts.append(
-            f"{plural(lacking, 'checkpoint')} (too many, too large, or missing in this clone)"
-        )
+        count = plural(lacking, "checkpoint")
+        parts.append(f"{count} (too many, too large, or missing in this clone)")
     if is_cut:
         parts.append("commits before the newest 500")
-    return f"not compared, of other branches: {' and '.join(parts)}" if parts else ""
+    if not parts:
+        return ""
+    return f"not compared, of other branches: {' and '.join(parts)}"
 
 
 def _find_branch(branch: str, place: Place) -> str:
+    """Return the branch of a work tree. branch: as git's file has it."""
     if branch != ".invalid":  # what git 2.45 puts into the file where a table holds the refs
         return branch
     from checkpoint_git.git.history.steps import read_branch
@@ -132,33 +151,31 @@ def _read_branches(place: Place, work: Sequence[BranchWork]) -> Iterator[_Versio
     from checkpoint_git.git.history.log import environment
     from checkpoint_git.git.objects import Blobs, read_headers
 
+    if not work:
+        return
     with suppress(CheckpointError), Blobs(place.top, environment(), _MOST_BYTES_OF_ONE) as blobs:
-        left, names = _MOST_BYTES, [one.blob for one in work[:_MOST_FILES]]
+        room = _MOST_BYTES
+        names = [part.blob for part in work[:_MOST_FILES]]
         sizes = [header.size for header in read_headers(place.top, names, environment())]
-        for one, size in zip(work, sizes, strict=False):  # no larger one is read from git
-            left -= size if size <= _MOST_BYTES_OF_ONE else 0
-            if not 0 < size <= _MOST_BYTES_OF_ONE or left < 0:
+        for part, size in zip(work, sizes, strict=False):
+            if not 0 < size <= _MOST_BYTES_OF_ONE:  # no larger one is read from git
                 continue
-            content, base = blobs.read_all([one.blob, one.base or one.blob])
-            if isinstance(content, bytes):
-                origin = Ahead(
-                    "",
-                    one.ref.split("/", 2)[2],
-                    "",
-                    "",
-                    "",
-                    None,
-                    [],
-                    one.who,
-                    write_instant(one.since),
-                )
-                yield (
-                    one.path,
-                    content,
-                    origin,
-                    base if one.base and isinstance(base, bytes) else None,
-                )
+            room -= size
+            if room < 0:
+                continue
+            content, base = blobs.read_all([part.blob, part.base or part.blob])
+            if not isinstance(content, bytes):
+                continue
+            branch = part.ref.split("/", 2)[2]
+            since = write_instant(part.since)
+            origin = Ahead("", branch, "", "", "", None, [], who=part.who, since=since)
+            if not part.base or not isinstance(base, bytes):
+                base = None
+            yield _Version(part.path, content, origin, base)
 
 
 def _read_value(path: str, content: FileContent | None, now: int) -> dict[str, Any]:
-    return (store.check_files([(path, content)], now)[0].value or {}) if content is not None else {}
+    """Return the value of a checkpoint, {} if it cannot be read."""
+    if content is None:
+        return {}
+    return store.check_files([(path, content)], now)[0].value or {}

@@ -45,16 +45,15 @@ done_when_merged is merged, or if its text is only "Merge #12" and #12 is.
 exit 1: a checkpoint is invalid
 """
 
-# of the ranks that are not called as theirs
-_GLYPHS: dict[str, Glyph] = {
-    "gate": "in_progress",
-    "idle": "stale",
-}
+# rank -> glyph, for ranks that are not the name of one
+_GLYPHS: dict[str, Glyph] = {"gate": "in_progress", "idle": "stale"}
 
 
 class NextResult(NamedTuple):
-    """queue: all actions, the most important first. findings: broken files, and whether the history
-    could be asked.
+    """The next actions of a place.
+
+    queue: all actions, the most important first. findings: about broken files, and about a history
+    that could not be read.
     """
 
     queue: Queue
@@ -69,7 +68,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def next_actions(place: Place, now: int, limits: Limits) -> NextResult:
-    """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
+    """Return the queue of a place's checkpoints. History that cannot be read is only a finding."""
     documents = [outline(document) for document in iterate_documents(place, now)]
     work, troubles = read_work(place, documents, now)
     queue = plan_queue(make_briefs(documents, now, limits, work))
@@ -77,7 +76,7 @@ def next_actions(place: Place, now: int, limits: Limits) -> NextResult:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
+    """Run the verb. The exit code is 1 if a checkpoint is broken: it may have the first action."""
     place = find_place(invocation.cwd)
     limits = read_limits(place, invocation.env)
     (actions, skipped), findings = next_actions(place, invocation.now, limits)
@@ -89,8 +88,11 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     claims = find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now)
     _move_claimed(actions, claims, place, invocation)
 
-    elsewhere = _find_done_elsewhere(place, actions[0], invocation.now) if actions else []
-    data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NO_ACTION)
+    elsewhere = list[str]()
+    data: dict[str, Any] = dict.fromkeys(NO_ACTION)
+    if actions:
+        elsewhere = _find_done_elsewhere(place, actions[0], invocation.now)
+        data = actions[0].data
     data["skipped"] = len(skipped)
     data["skipped_actions"] = [part.data for part in skipped]
     if args.all:

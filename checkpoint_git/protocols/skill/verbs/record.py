@@ -1,4 +1,4 @@
-"""Change a checkpoint by one entry: what note, ask, decide, block, unblock, drop and done share."""
+"""Change a checkpoint by one entry, for note, ask, decide, block, unblock, drop and done."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Record = Callable[[dict[str, Any]], MadeEntry | Finding]
 
 
 class EntryResult(NamedTuple):
-    """entry: what was done, None if it was refused."""
+    """A write of one entry. entry: None if it was refused."""
 
     written: Written
     entry: MadeEntry | None
@@ -28,34 +28,38 @@ class EntryResult(NamedTuple):
 def record(
     place: Place, skill: str, now: int, change: Record, on_wait: Tell = lambda: None
 ) -> EntryResult:
-    """Changes a checkpoint by an entry. Raises CheckpointError where there is none."""
+    """Change a checkpoint by an entry. Raises CheckpointError if there is no checkpoint."""
     found: list[MadeEntry] = []
 
     def run(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
         if value is None:
             raise store.missing_checkpoint(place, skill)
-        status, entry = value.get("status"), change(value)
+        status = value.get("status")
+        entry = change(value)
         if isinstance(entry, Finding):
             return entry
-        more = ("status",) if value.get("status") != status else ()
-        found.append(entry._replace(fields=(*entry.fields, *more)))
+        if value.get("status") != status:
+            entry = entry._replace(fields=(*entry.fields, "status"))
+        found.append(entry)
         stamp(value, now)
         return value
 
     written = store.change_checkpoint(place, skill, run, now, on_wait)
-    return EntryResult(written, None if written.refused else found[0])
+    if written.refused:
+        return EntryResult(written, None)
+    return EntryResult(written, found[0])
 
 
 def run_record(verb: str, args: Namespace, invocation: Invocation, change: Record) -> Outcome:
-    """Run a verb that changes a checkpoint by one entry; exit code 1 where the change is
-    refused.
-    """
+    """Run a verb that changes a checkpoint by one entry. The exit code is 1 if it is refused."""
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
     result = record(place, args.skill, invocation.now, change, tell)
 
     entry = result.entry or MadeEntry("", ())
-    lines: list[Block] = [Line(entry.line, "good")] if entry.line else []
+    lines = list[Block]()
+    if entry.line:
+        lines.append(Line(entry.line, "good"))
     if verb == "ask" and entry.id:
         answer = answer_command(args.skill, entry.id, {"needs": "user_decision"})
         lines.append(Line("", "strong", hint=advise("answer it", *answer)))

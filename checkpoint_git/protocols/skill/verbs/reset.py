@@ -1,6 +1,4 @@
-"""`checkpoint reset`: put a skill's checkpoint among its past, so that the skill starts a new
-one.
-"""
+"""`checkpoint reset`: archive a skill's checkpoint, so that the skill starts a new one."""
 
 import argparse
 
@@ -31,9 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> str:
-    """Archives a skill's active file, then removes it; returns the archive's path. Lines of JSON
-    are indented by one more column, all else is kept byte for byte. A kill in between leaves both.
-    Raises CheckpointError if there is no file or it cannot be read.
+    """Archive a skill's checkpoint, remove it, and return the archive's path.
+
+    Each line of JSON gets one more space, all else is kept byte for byte. A kill in between leaves
+    both files. Raises CheckpointError if there is no file or it cannot be read.
     """
     layout.check_skill_name(skill)
     with store.writing(place, skill, on_wait):
@@ -42,9 +41,8 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
             raise store.missing_checkpoint(place, skill)
         if isinstance(content, OSError):
             path = layout.relative_checkpoint_path(place, skill)
-            raise CheckpointError(
-                f"{path} cannot be archived: {content.strerror}", "move it away by hand"
-            )
+            message = f"{path} cannot be archived: {content.strerror}"
+            raise CheckpointError(message, "move it away by hand")
         stamp = write_stamp(now)
         marks = [stamp, *(f"{stamp}-{number}" for number in range(2, _MOST_A_SECOND))]
         archive = store.write_history(place, skill, marks, set_apart(content))

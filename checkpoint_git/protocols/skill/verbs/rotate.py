@@ -44,8 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class RotateResult(NamedTuple):
-    """moved: what goes, place by place. history: the file it goes to, None if nothing does. kept:
-    what is closed and stays. saved: bytes. findings: why nothing moves, or what could not be asked.
+    """What a rotation moved.
+
+    moved: entries by place. history: the file that they went to, None for none. kept: closed
+    entries that stay. saved: bytes. findings: about a file or a history that cannot be read.
     """
 
     skill: str
@@ -59,12 +61,13 @@ class RotateResult(NamedTuple):
 def rotate(
     place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: Tell = lambda: None
 ) -> RotateResult:
-    """Moves the past of one checkpoint into a history file; active file and history together hold
-    every entry. The history file is complete on disk before the active one shrinks. Raises
-    CheckpointError if there is no file.
+    """Move the past of one checkpoint into a history file.
+
+    The history file is complete on disk before the checkpoint shrinks, so that no entry is lost.
+    Raises CheckpointError if there is no file.
     """
     layout.check_skill_name(skill)
-    # asked before the lock is taken: it can take a while
+    # before the lock is taken: it can take a while
     reverted, findings = read_reverted(place, store.read_document(place, skill, now), now)
     with nullcontext() if dry_run else store.writing(place, skill, on_wait):
         document = store.read_document(place, skill, now)
@@ -90,24 +93,23 @@ def rotate(
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb. With CHECKPOINT_SKILL set and no NAME given it rotates that skill's checkpoint
-    only.
-    """
+    """Run the verb. Without a NAME it rotates the checkpoint of CHECKPOINT_SKILL, else all."""
     place = find_place(invocation.cwd)
     skills = _choose_skills(place, args.skill, invocation)
     tell = say_waiting(invocation.stderr)
     shown = follow(skills, "rotating", len(skills), invocation)
-    results = [
-        rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in shown
-    ]
-
-    blocks, findings, kept = list[Block](), list[Finding](), list[dict[str, Any]]()
-    for result in results:
+    blocks = list[Block]()
+    findings = list[Finding]()
+    kept = list[dict[str, Any]]()
+    rotated = list[dict[str, Any]]()
+    for skill in shown:
+        result = rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell)
         blocks += _lines(result, args.dry_run)
         findings += result.findings
         kept += [{"skill": result.skill, **entry._asdict()} for entry in result.kept]
+        if result.moved:
+            rotated.append(_rotated_data(result))
 
-    rotated = [_rotated_data(result) for result in results if result.moved]
     data = {"dry_run": args.dry_run, "rotated": rotated, "kept": kept}
     return Outcome(data, blocks or [Line("nothing to rotate", "dim")], findings)
 
@@ -143,13 +145,12 @@ def _lines(result: RotateResult, dry_run: bool) -> Iterator[Block]:
 
     for part in result.moved:
         count = len(part.items)
-        unread = (
-            sum(not is_reviewed(entry) for entry in part.items)
-            if part.where == "/superseded"
-            else 0
-        )
-        note = f" ({unread} not marked as reviewed: read them there)" if unread else ""
-        yield Line(f"  {part.where}: {count} {'entry' if count == 1 else 'entries'}{note}")
+        text = f"  {part.where}: 1 entry" if count == 1 else f"  {part.where}: {count} entries"
+        if part.where == "/superseded":
+            unread = sum(not is_reviewed(entry) for entry in part.items)
+            if unread:
+                text += f" ({unread} not marked as reviewed: read them there)"
+        yield Line(text)
 
     for kept in result.kept[:_MOST_SHOWN]:
         yield Line(f"  {kept.where}: {kept.entry} stays: {kept.why}", "warn")

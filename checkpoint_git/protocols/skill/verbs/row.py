@@ -30,7 +30,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--status",
         metavar="STATUS",
-        help="not_started (default of a new row), in_progress, complete, blocked, failed, skipped or deferred",
+        help=(
+            "not_started (default of a new row), in_progress, complete, blocked, failed, "
+            "skipped or deferred"
+        ),
     )
     parser.add_argument(
         "--id", metavar="ID", dest="row_id", help="the id of a new row; default: made of its label"

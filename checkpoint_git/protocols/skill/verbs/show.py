@@ -48,7 +48,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--public",
         action="store_true",
-        help="only what other skills may read: no skill_state, no unknown fields (of others, CHECKPOINT_SKILL does it)",
+        help=(
+            "only what other skills may read: no skill_state, no unknown fields "
+            "(of others, CHECKPOINT_SKILL does it)"
+        ),
     )
     add(
         "--absolute",
@@ -169,8 +172,9 @@ def _rewrite_project_dir(text: str, root: str) -> str:
 def _list_choices(
     place: Place, document: Document, args: Namespace, invocation: Invocation
 ) -> list[dict[str, str]]:
-    """What there is to choose where `resume` stops and asks; also on stderr, as stdout holds the
-    file's text.
+    """Return the choices if `resume` stops and asks.
+
+    They are printed to stderr too, as stdout has the file's text.
     """
     limits = read_limits(place, invocation.env)
     plan = plan_resume(document, make_brief(document, invocation.now, limits))
@@ -187,11 +191,13 @@ def _list_choices(
 def _list_references(
     place: Place, document: Document, args: Namespace, invocation: Invocation
 ) -> list[dict[str, Any]]:
-    """Return what is true of the references in next actions, each with the action's index; also on
-    stderr.
+    """Return the facts about the references in next actions, each with the action's index.
+
+    They are printed to stderr too.
     """
     known = read_work(place, [document], invocation.now)[0].get(document.path, {})
-    found, lines = list[dict[str, Any]](), list[str]()
+    found = list[dict[str, Any]]()
+    lines = list[str]()
     for index, action in enumerate(read_list(document.value or {}, "next_actions")):
         facts = find_action_facts(action, known)
         found += [{"next_action": index, **data} for data in facts_data(facts)]

@@ -1,7 +1,7 @@
 """`checkpoint undo`: revert the last write of a checkpoint; what it takes back is kept in turn."""
 
 from argparse import ArgumentParser, Namespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -40,10 +40,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
-    """Raises CheckpointError if nothing is kept, or where the file changed since its last write."""
+    """Revert the last write of a checkpoint, or the last undo.
+
+    Raises CheckpointError if nothing is kept, or the file changed since its last write.
+    """
     shown = layout.relative_checkpoint_path(place, skill)
     with store.writing(place, skill, on_wait):
-        kept, content = kept_write.read_kept(place, shown), store.read_skill(place, skill)
+        kept = kept_write.read_kept(place, shown)
+        content = store.read_skill(place, skill)
         if kept is None and content is None:
             raise store.missing_checkpoint(place, skill)
         git = advise("look at its history", "git", "log", "-p", "--", shown)
@@ -51,35 +55,41 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
             raise CheckpointError(f"no write to {skill} is recorded in this clone", git)
         before, after, is_undone = kept
         if content != after:
-            raise CheckpointError(
-                f"{escape_controls(shown)} changed since its last write: nothing was undone", git
-            )
+            message = f"{escape_controls(shown)} changed since its last write: nothing was undone"
+            raise CheckpointError(message, git)
         if before is None:
             store.remove_checkpoint(place, skill, after or b"")
         else:
             store.write_checkpoint(place, skill, after, before)
         kept_write.keep_write(place, shown, after, before, is_undone=not is_undone)
 
-    there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
-    names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
-    return Undone(
-        [name for name in names if name != "updated_at"] or names, is_undone, before is not None
-    )
+    restored = _read_members(before)
+    reverted = _read_members(after)
+    names = [name for name in {**restored, **reverted} if restored.get(name) != reverted.get(name)]
+    fields = [name for name in names if name != "updated_at"]
+    return Undone(fields or names, is_undone, before is not None)
+
+
+def _read_members(data: bytes | None) -> dict[str, Any]:
+    """Return the members of a version of a checkpoint, {} for no file."""
+    if not data:
+        return {}
+    members: dict[str, Any] = jsontext.load(jsontext.decode(data))
+    return members
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
-    fields, brought_back, exists = undone = undo(place, args.skill, say_waiting(invocation.stderr))
+    undone = undo(place, args.skill, say_waiting(invocation.stderr))
     path = layout.relative_checkpoint_path(place, args.skill)
-    done, again = ("restored", "revert it again") if brought_back else ("reverted", "restore it")
-    what = (
-        f"{done} the last write ({', '.join(fields)})"
-        if exists
-        else "removed, as before its first write"
-    )
-    line = Line(
-        f"{args.skill}: {what}",
-        "good",
-        hint=advise(f"to {again}", "checkpoint", "undo", args.skill),
-    )
+
+    verb = "reverted"
+    advice = "to restore it"
+    if undone.brought_back:
+        verb = "restored"
+        advice = "to revert it again"
+    text = f"{args.skill}: removed, as before its first write"
+    if undone.exists:
+        text = f"{args.skill}: {verb} the last write ({', '.join(undone.fields)})"
+    line = Line(text, "good", hint=advise(advice, "checkpoint", "undo", args.skill))
     return Outcome({"skill": args.skill, "path": path, "written": True, **undone._asdict()}, [line])
