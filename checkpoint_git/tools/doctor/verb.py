@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.codes import SIDE_BY_SIDE
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import LEVELS, Finding
 from checkpoint_git.core.hint import (
@@ -21,9 +20,9 @@ from checkpoint_git.core.hint import (
     join_hints,
     steps_of,
 )
-from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Style, Table
+from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Style
 from checkpoint_git.core.progress import show_progress
-from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.repository import Repository, may_be_bare, read_repository
@@ -34,14 +33,9 @@ from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.digest import fold, is_elsewhere, is_fixed_by_name, list_causes
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
-from checkpoint_git.tools.doctor.catalog import (
-    SAFE,
-    choose_checks,
-    find_codes,
-    find_option,
-    list_checks,
-)
+from checkpoint_git.tools.doctor.catalog import SAFE, find_option, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
+from checkpoint_git.tools.doctor.listing import find_wanted_checks, list_code_meanings, show_checks
 from checkpoint_git.tools.doctor.settings import Suppressed
 from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.survey import read_installation
@@ -110,10 +104,10 @@ class _Scope(NamedTuple):
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.list and args.check:
-        return _list_codes(args.check)
+        return list_code_meanings(args.check)
     if args.list:
-        return _list_checks()
-    checks = _find_wanted_checks(args.check, online=args.online)
+        return show_checks()
+    checks = find_wanted_checks(args.check, online=args.online)
     if not args.online and any(check.when == "online" for check in checks):
         raise CheckpointError("the checks online/... ask a server", "add --online")
 
@@ -264,60 +258,6 @@ def _is_stray(word: str) -> bool:
     if word == SAFE or "/" in word:
         return False
     return not any(check.matches(word) for check in list_checks())
-
-
-def _find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
-    for code in codes:
-        if not any(check.matches(code) for check in list_checks()):
-            raise _unknown_check(code)
-    return choose_checks(codes, online=online)
-
-
-def _unknown_check(code: str) -> CheckpointError:
-    hint = command("checkpoint", "doctor", "--list", more=" shows them")
-    return CheckpointError(f'unknown check "{escape_controls(shorten(code, 60))}"', hint)
-
-
-def _list_checks() -> Outcome:
-    rows = []
-    entries = []
-    for check in list_checks():
-        rows.append((check.code, check.level, check.fix, f"{check.looks_at}. Fix: {check.remedy}"))
-        entries.append(
-            _describe_code(check.code, check.level, check.looks_at, check.remedy, check.fix)
-        )
-    table = Table(("check", "at worst", "--fix", "finds"), rows, (0, 1, 2), has_tail=True)
-    return Outcome({"checks": entries}, [table])
-
-
-def _list_codes(words: Sequence[str]) -> Outcome:
-    """Return the meaning of each code that the words name, or whose group they name, whichever
-    command reports it.
-    """
-    rows = []
-    entries = []
-    related: list[Block] = []
-    for word in words:
-        found = find_codes(word)
-        if not found:
-            raise _unknown_check(word)
-        for row, fix in found:
-            text = row.text
-            if row.remedy:
-                text = f"{row.text}. Fix: {row.remedy}"
-            rows.append((row.code, row.level, row.reporter, text))
-            entries.append(_describe_code(row.code, row.level, row.text, row.remedy, fix))
-        for about, codes in SIDE_BY_SIDE.items():
-            if word in codes:
-                others = ", ".join(code for code in codes if code != word)
-                related.append(Line(f"also about {about}: {others}", "dim"))
-
-    table = Table(("code", "at worst", "from", "says"), rows, (0, 1, 2), has_tail=True)
-    return Outcome({"checks": entries}, [table, *related])
-
-
-def _describe_code(code: str, level: str, looks_at: str, remedy: str, fix: str) -> dict[str, str]:
-    return {"code": code, "level": level, "looks_at": looks_at, "remedy": remedy, "fix": fix}
 
 
 def _diagnose_bare(

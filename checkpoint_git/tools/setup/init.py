@@ -17,18 +17,16 @@ from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, f
 from checkpoint_git.disk.installation import (
     advise_installation,
     find_start_trouble,
-    is_temporary,
     starts_on_path,
 )
 from checkpoint_git.git import attributes, driver_settings
-from checkpoint_git.git.repository import Repository, read_all_settings, read_repository
-from checkpoint_git.git.run import check_git_version, clean_env
-from checkpoint_git.protocols.check import REPOSITORY
+from checkpoint_git.git.repository import Repository, read_repository
+from checkpoint_git.git.run import check_git_version
 from checkpoint_git.tools.agents import plan as agents
 from checkpoint_git.tools.agents.table import Moment
 from checkpoint_git.tools.setup import forge_files, plan, schema
-from checkpoint_git.tools.setup.driven_files import find_unreadable, report_unreadable
 from checkpoint_git.tools.setup.hook_files import PACKAGE
+from checkpoint_git.tools.setup.obstacles import find_obstacles
 from checkpoint_git.tools.setup.plan_hooks import plan_hooks
 from checkpoint_git.tools.setup.steps import (
     PRIVATE,
@@ -40,14 +38,8 @@ from checkpoint_git.tools.setup.steps import (
     steps_data,
     write_step,
 )
-from checkpoint_git.tools.setup.survey import (
-    CONFIGURED_HOOKS,
-    Survey,
-    read_file,
-    read_merge_attribute,
-    read_survey,
-)
-from checkpoint_git.tools.setup.team_schema import PATTERN, find_unaccepted, write_agreement
+from checkpoint_git.tools.setup.survey import CONFIGURED_HOOKS, Survey, read_file, read_survey
+from checkpoint_git.tools.setup.team_schema import PATTERN, write_agreement
 
 HELP = """\
 set this repository up for checkpoints; safe to run again
@@ -218,7 +210,10 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
         compileall.compile_dir(PACKAGE, quiet=2)
 
     if survey and place:
-        findings = _check_result(survey, place, env, options)
+        checks_files = bool(options.patterns)
+        findings = find_obstacles(
+            survey, place, env, is_done=not options.dry_run, checks_files=checks_files
+        )
         return InitResult(place.root, survey.place.work_tree, steps, findings)
 
     return InitResult(_find_root(survey, place, cwd), None, steps, [], bare=is_bare)
@@ -436,56 +431,6 @@ def plan_repairs(
     if not repository.bare:
         steps = leave_hidden(steps, repository.work_tree, env)
     return [step for step in steps if step.change is not None], repository
-
-
-def _check_result(
-    survey: Survey, place: Place, env: Mapping[str, str], options: Options
-) -> list[Finding]:
-    """Return what keeps the set-up from working. survey: as it was before the steps."""
-    findings = list[Finding]()
-    git_env = clean_env(env)
-    if survey.ignored:
-        findings.append(_find_ignored(survey.ignored))
-
-    if not options.dry_run:
-        findings += _find_overruled(read_merge_attribute(place.root, git_env))
-        settings = read_all_settings(survey.place.work_tree, git_env)
-        for finding in find_unaccepted(survey.place, settings):
-            findings.append(finding._replace(level="note"))
-
-    if options.patterns and not options.dry_run:
-        findings += report_unreadable(find_unreadable(survey.place, git_env))
-    if is_temporary():
-        named = "hooks and the merge driver name a Python in a cache of uvx or pipx"
-        message = f"{named}, and stop when it is emptied"
-        hint = join_hints(
-            advise_installation("install checkpoint-git permanently, for example"),
-            advise("then", "checkpoint", "init"),
-        )
-        findings.append(Finding("driver/temporary", "warning", message, REPOSITORY, hint=hint))
-
-    return findings
-
-
-def _find_ignored(rule: str) -> Finding:
-    """Return a finding about the rule that hides checkpoints, given as "file:line: pattern"."""
-    path, line, pattern = (*rule.split(":", 2), "", "")[:3]
-    keeps_out = f"the pattern{pattern} keeps .checkpoints out of git"
-    message = f"{keeps_out}, so checkpoints do not survive this clone"
-    hint = "remove the pattern: this folder should be committed"
-    number = int(line) if line.isdecimal() else 0
-    return Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint)
-
-
-def _find_overruled(attribute: str) -> list[Finding]:
-    """Return a finding if checkpoints have another merge attribute than ours."""
-    if attribute in (attributes.DRIVER, attributes.OTHER_DRIVER):
-        return []
-    answer = f"git still answers merge={attribute} for checkpoints"
-    message = f"{answer}, so the merge driver is not used"
-    look = ("git", "check-attr", "--all", ".checkpoints/x.checkpoint.json")
-    hint = join_hints("remove the line that overrides it", advise("to see it", *look))
-    return [Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint)]
 
 
 def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Line]:
