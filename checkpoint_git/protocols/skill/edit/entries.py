@@ -54,8 +54,9 @@ def note(value: dict[str, Any], text: str) -> MadeEntry:
 def add(value: dict[str, Any], now: int, text: str, *, first: bool = False) -> MadeEntry:
     """Add a next action, at the end or as the first."""
     actions = _list_in(value, "next_actions")
-    index = 0 if first else len(actions)
-    insert_action(value, index, _checked(text))
+    insert_action(value, 0 if first else len(actions), _checked(text))
+    # counted now: a sample action goes when a real one comes
+    index = 0 if first else len(actions) - 1
     mark_repeated(value, [f"/next_actions/{index}"], now)
 
     line = f"next: {text}" if first else f"added: {text}"
