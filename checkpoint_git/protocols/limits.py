@@ -11,7 +11,7 @@ from checkpoint_git.core.hint import command
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.project_file import ProjectFileError, parse_table, read_text
-from checkpoint_git.git.settings import SETTINGS, STALE_DAYS
+from checkpoint_git.git.settings import SETTINGS, STALE_DAYS, find_setting
 
 BLOCKED_DAYS = 3
 COMPLETE_DAYS = 14
@@ -37,10 +37,14 @@ def read_limits(place: Place, env: Mapping[str, str]) -> Limits:
     The user's own setting counts before what the project's file has. Raises CheckpointError for a
     setting that is not a number of days.
     """
+    found = _read_settings(place.root, env)
     thresholds = read_thresholds(place)
-    usual = thresholds.get("in_progress_days", _default_days())
+    in_progress = _find_stale_days(found)
+    if STALE_DAYS.lower() not in found:
+        in_progress = thresholds.get("in_progress_days", in_progress)
+
     return Limits(
-        in_progress=_find_days(_read_settings(place.root, env), usual),
+        in_progress=in_progress,
         blocked=thresholds.get("blocked_days", BLOCKED_DAYS),
         complete=thresholds.get("complete_days", COMPLETE_DAYS),
     )
@@ -51,12 +55,7 @@ def read_stale_days(folder: str, env: Mapping[str, str]) -> int:
 
     Raises CheckpointError for a setting that is not a number of days.
     """
-    return find_stale_days(_read_settings(folder, env))
-
-
-def find_stale_days(found: Mapping[str, str]) -> int:
-    """Return the same of all settings that git lists. Raises CheckpointError."""
-    return _find_days(found, _default_days())
+    return _find_stale_days(_read_settings(folder, env))
 
 
 def read_thresholds(place: Place) -> dict[str, int]:
@@ -80,19 +79,17 @@ def find_thresholds(table: Mapping[str, Any]) -> dict[str, int]:
     return {key: number for key, number in days.items() if type(number) is int and number >= 1}
 
 
-def _default_days() -> int:
-    return int(SETTINGS[STALE_DAYS].default)
-
-
-def _find_days(found: Mapping[str, str], default: int) -> int:
-    text = found.get(STALE_DAYS.lower(), "").strip()
-    if not text:
-        return default
-    if text.isascii() and text.isdigit() and len(text) < 5 and int(text) > 0:
+def _find_stale_days(found: Mapping[str, str]) -> int:
+    """Return the number in checkpoint.staleDays, else its default. found: what git lists."""
+    text = find_setting(found, STALE_DAYS).strip()
+    if text.isascii() and text.isdigit() and len(text) <= len(str(MOST_DAYS)) and int(text) > 0:
         return int(text)
+
     shown = escape_controls(shorten(text, 40))
     message = f'invalid {STALE_DAYS} "{shown}": expected 1 to {MOST_DAYS} days'
-    raise CheckpointError(message, command("git", "config", STALE_DAYS, str(default)))
+    raise CheckpointError(
+        message, command("git", "config", STALE_DAYS, SETTINGS[STALE_DAYS].default)
+    )
 
 
 def _read_settings(folder: str, env: Mapping[str, str]) -> Mapping[str, str]:

@@ -190,7 +190,7 @@ def test_each_side_of_a_conflict_has_the_days_of_the_setting(project: GitRepo) -
     assert find_stale_sides() == [True, True]
 
 
-@rows(("text"), ["0", "-1", "soon", "1.5", "10000", "\u0661"])
+@rows(("text"), ["", "0", "-1", "soon", "1.5", "10000", "\u0661"])
 def test_a_setting_that_is_not_a_number_of_days_is_refused(text: str, repo: GitRepo) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.git("config", "checkpoint.staleDays", text)
