@@ -479,11 +479,11 @@ ACTIONS = {
     "next-attempt": PipelineAction(_next_attempt, (*_RUN, "phase")),
 }
 NEEDS = {verb: action.needs for verb, action in ACTIONS.items()}
-TAKERS = {
-    name: [verb for verb, action in ACTIONS.items() if name in (*action.needs, *action.takes)]
-    for action in ACTIONS.values()
-    for name in (*action.needs, *action.takes)
-}
+# option -> the actions that take it
+TAKERS: dict[str, list[str]] = {}
+for _verb, _action in ACTIONS.items():
+    for _name in (*_action.needs, *_action.takes):
+        TAKERS.setdefault(_name, []).append(_verb)
 
 
 def _describe_reply(reply: PipelineReply) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from checkpoint_git.git.objects import (
 )
 from checkpoint_git.git.private_objects import quiet_env, write_contents
 from checkpoint_git.git.run import read_names, run_git
-from checkpoint_git.protocols.restore import contents, layout, rules, snapshot, store
+from checkpoint_git.protocols.restore import contents, folders, layout, rules, snapshot
 from checkpoint_git.protocols.restore.contents import ContentEntry, Kind, Location
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms import git
@@ -117,10 +117,11 @@ def open_snapshot(
     # what is behind a link is not there yet: the rollback removes the link first
     asked = [path for path in asked if not find_link(os.path.dirname(path), workspace.root)]
 
-    with store.scratch_folder(workspace.base, found.id) as folder:
+    with folders.scratch_folder(workspace.base, found.id) as folder:
         state = None
         if "staged" in found.notes:
-            head, branch = _plain(found.notes["head"]), _plain(found.notes["branch"])
+            head = _plain(found.notes["head"])
+            branch = _plain(found.notes["branch"])
             state = git.write_kept(workspace, folder, found.notes["staged"], head, branch)
         manifest = Manifest(found.id, _describe(found, entries, asked, state))
         yield manifest, Location(workspace.root, folder, workspace.env)

@@ -198,7 +198,7 @@ def read_troubles(
         refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, env)
     lost_blobs = _find_lost_blobs(workspace, manifests)
 
-    findings = list[Finding]()
+    findings: list[Finding] = []
     for manifest in manifests:
         findings += _check_record(workspace, manifest, log, has_ref=manifest.id in refs)
         if manifest.trouble or manifest.is_foreign:
@@ -222,7 +222,7 @@ def _find_lost_blobs(workspace: Workspace, manifests: Sequence[Manifest]) -> fro
     """Return the blobs of all points that git no longer has."""
     if not workspace.git_dir:
         return frozenset()
-    blobs = set[str]()
+    blobs: set[str] = set()
     for manifest in manifests:
         if not manifest.trouble:
             blobs.update(entry.blob for entry in store.read_entries(manifest) if entry.blob)

@@ -78,7 +78,7 @@ class Call(NamedTuple):
 
 
 class CallInput(NamedTuple):
-    """What a tool's input names, as it is written there."""
+    """The commands, paths and folders that a tool's input names, as it is written there."""
 
     commands: list[str]
     paths: list[str]
@@ -102,7 +102,8 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     data = stream.read(_MAX_CALL + 1)
     if len(data) > _MAX_CALL:
         return _stop("the tool call on stdin is too long")
-    data = data if isinstance(data, bytes) else data.encode()
+    if not isinstance(data, bytes):
+        data = data.encode()
 
     try:
         call = read_call(load(decode(data)), invocation.cwd)
@@ -158,7 +159,8 @@ def read_call(value: Any, cwd: str) -> Call | None:
     """Return the tool call of a JSON value, None if it makes no sense. cwd: the default."""
     if not isinstance(value, Mapping):
         return None
-    tool, given = value.get("tool_name"), value.get("tool_input", {})
+    tool = value.get("tool_name")
+    given = value.get("tool_input", {})
     if not isinstance(tool, str) or not tool or not isinstance(given, Mapping):
         return None
 
@@ -210,11 +212,15 @@ def _read_command(value: Any) -> str:
     """Return the command line of a text, or of a list of words such as ["bash", "-lc", "ls"]."""
     if isinstance(value, str):
         return value
-    words = [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return ""
     import shlex
 
-    runs_text = len(words) == 3 and os.path.basename(words[0]) in _SHELLS and words[1].endswith("c")
-    return words[2] if runs_text else shlex.join(words)
+    words = [word for word in value if isinstance(word, str)]
+    is_shell = bool(words) and os.path.basename(words[0]) in _SHELLS
+    if is_shell and len(words) == 3 and words[1].endswith("c"):
+        return words[2]
+    return shlex.join(words)
 
 
 def _find_tops(call: Call, cwd: str) -> list[str]:
@@ -223,8 +229,9 @@ def _find_tops(call: Call, cwd: str) -> list[str]:
     These are the one where it starts, else where the agent does, and those where it runs and
     writes.
     """
-    places = [call.folder] if call.folder else []
-    places += [os.path.dirname(os.path.realpath(path)) for path in call.paths]
+    places = [os.path.dirname(os.path.realpath(path)) for path in call.paths]
+    if call.folder:
+        places.insert(0, call.folder)
     repositories = [find_repository(call.cwd) or find_repository(cwd)]
     repositories += [find_repository(place) for place in places]
     return list(dict.fromkeys(repository[0] for repository in repositories if repository))

@@ -1,4 +1,4 @@
-"""Where restore points are: the workspace, its lock, and the names of everything in it."""
+"""Names and places of restore points: the workspace, its lock, and everything in it."""
 
 import os
 import re

@@ -358,11 +358,12 @@ def _find_words(pipeline: Sequence[Simple]) -> list[str]:
     Where it starts does not matter if a test narrows it. `find . -name .git -delete` names .git;
     `find . -name '*.pyc' -delete` and `find . -not -path './.git/*' -delete` do not touch it.
     """
-    words, start = pipeline[0].words, 0
+    words = pipeline[0].words
+    start = 0
     while start < len(words) and not words[start].startswith(("-", "!", "(")):
         start += 1
-    places, tests = words[:start] or ["."], words[start:]
-
+    places = words[:start] or ["."]
+    tests = words[start:]
     for simple in pipeline[1:]:  # find ... | xargs rm
         tests = [*tests, simple.name, *simple.words]
 

@@ -16,7 +16,15 @@ from checkpoint_git.disk.discover import path_below
 from checkpoint_git.disk.process import is_program_running
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.stale_locks import clear_own_locks, list_locks, list_work_folders
-from checkpoint_git.protocols.restore import audit, damage, layout, points, rollback, store
+from checkpoint_git.protocols.restore import (
+    audit,
+    damage,
+    folders,
+    layout,
+    points,
+    rollback,
+    store,
+)
 from checkpoint_git.protocols.restore.automatic import AUTOMATIC, open_snapshot
 from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.contents import Location, Part
@@ -97,8 +105,8 @@ def _clear_locks(workspace: Workspace) -> None:
         return
     git_dir = os.path.dirname(workspace.base)
     locks = list_locks(os.path.join(git_dir, layout.REF_PREFIX))
-    folders = list_work_folders(git_dir)
-    clear_own_locks(locks, lambda: is_program_running("git", folders))
+    work_folders = list_work_folders(git_dir)
+    clear_own_locks(locks, lambda: is_program_running("git", work_folders))
 
 
 def create_point(
@@ -221,7 +229,7 @@ def roll_back_point(
 
     details: dict[str, Any] = {"within": wanted.within, "reason": reason}
     with _hold(workspace), noted(workspace, "rollback", word, details):
-        store.clear_unfinished(workspace)
+        folders.clear_unfinished(workspace)
         opened = _open_usable(workspace, word, wanted, allowed, dry_run=False)
         with opened as (manifest, location):
             details["checkpoint_id"] = manifest.id
@@ -390,7 +398,7 @@ def collect_garbage(
     or of other work trees stay.
     """
     with _hold(workspace):
-        store.clear_unfinished(workspace)
+        folders.clear_unfinished(workspace)
         candidates = []
         for manifest in store.list_points(workspace):
             is_usable = not manifest.trouble and not manifest.is_foreign
@@ -447,7 +455,7 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
         raise CheckpointError(f"{ref} could not be removed", hint)
 
     for base in dict.fromkeys((os.path.join(workspace.root, layout.FOLDER), workspace.base)):
-        store.remove_folder(base, manifest.id)
+        folders.remove_folder(base, manifest.id)
 
 
 def _find_locks(workspace: Workspace) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the command line and Python report about a point: the output contract, and its parts."""
+"""Describe a point as the command line and Python report it: the output contract."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import GITLINK, find_missing
 from checkpoint_git.git.run import run_git
-from checkpoint_git.protocols.restore import contents, layout, scope, store
+from checkpoint_git.protocols.restore import contents, folders, layout, scope, store
 from checkpoint_git.protocols.restore.capture import Capture, PointRequest, plan_capture
 from checkpoint_git.protocols.restore.contents import ContentEntry, Location, Part, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
@@ -62,7 +62,7 @@ def create(workspace: Workspace, request: PointRequest) -> CreatedPoint:
         changed = private_objects.read_changed(workspace.root, workspace.env)
         uncommitted = [path for path in changed if path in paths]
 
-    store.clear_unfinished(workspace)
+    folders.clear_unfinished(workspace)
     made = _build_patiently(workspace, request, captured)
     return made._replace(uncommitted=uncommitted)
 
@@ -95,7 +95,7 @@ class _PointContent(NamedTuple):
 def _build(workspace: Workspace, request: PointRequest, captured: Capture) -> CreatedPoint:
     point = layout.make_id(workspace.now)
     began = time.time_ns()
-    with store.build_folder(workspace.base, point) as folder:
+    with folders.build_folder(workspace.base, point) as folder:
         location = Location(workspace.root, folder, workspace.env)
         git_content = None
         if workspace.git_dir and captured.asked:

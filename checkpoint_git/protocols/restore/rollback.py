@@ -197,7 +197,8 @@ def find_moved(
     elif wanted.staged and not wanted.within:
         restored_options = {"--index"}
 
-    staying, restored = [], []
+    staying = []
+    restored = []
     for option, sentence in git.compare(workspace, location, kept):
         if option in restored_options:
             restored.append(sentence)

@@ -127,7 +127,7 @@ def is_connection(value: Any) -> bool:
 
 
 class _Trouble(NamedTuple):
-    """What is wrong with a manifest. where: a JSON Pointer."""
+    """A fault of a manifest. where: a JSON Pointer."""
 
     code: str
     message: str

@@ -177,7 +177,7 @@ def match(root: str, pattern: str) -> list[str]:
     parts = pattern.split("/")
     for number, part in enumerate(parts, 1):
         before = level
-        level = set[str]()
+        level = set()
         if part == "**":
             for start in before:
                 level.update(found.path for found in _walk(root, start) if found.kind == "folder")
@@ -229,8 +229,8 @@ def read_entry_at(root: str, found: ScopePath) -> ContentEntry:
 
 def mark_twins(entries: Iterable[ContentEntry], found: Iterable[ScopePath]) -> list[ContentEntry]:
     """Return entries with the first name of each file that has several among them."""
-    first_names = dict[tuple[int, int], str]()
-    twins = dict[str, str]()
+    first_names: dict[tuple[int, int], str] = {}
+    twins: dict[str, str] = {}
     for path, kind, status in found:
         if kind == "file" and status and status.st_nlink > 1:
             twins[path] = first_names.setdefault((status.st_dev, status.st_ino), path)

@@ -1,11 +1,9 @@
-"""Read, write and remove the manifests and folders of restore points, and find points by name."""
+"""Read and write the manifests of restore points, and find points by name."""
 
 import json
 import os
 import re
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -15,20 +13,15 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, load
 from checkpoint_git.core.managed_block import put_block
-from checkpoint_git.core.platform import has_ended
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import (
     make_folder,
     remove_file,
-    remove_stray_files,
-    reporting,
-    sync_folder,
     write_file,
 )
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import read_if_there, read_own, read_plain
-from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
@@ -39,7 +32,6 @@ SCHEMA_VERSION = 1
 CREATE_HINT = command(
     "checkpoint", "restore-point", "create", Blank("what to keep", "SCOPE"), more=" makes one"
 )
-_BUILDING = ".new-"
 # in the folder of a safety point while the rollback that it is for is under way
 _JOURNAL = "rollback"
 _JOURNALED = re.compile("(?:chk_|auto-)[a-z0-9_]+(?: --index| --operation| --scope PART)*")
@@ -73,7 +65,7 @@ def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
 
     Damage is reported in `trouble`, never raised.
     """
-    for base in _list_bases(workspace):
+    for base in list_bases(workspace):
         folder = layout.point_folder(base, point)
         if not os.path.lexists(folder):
             continue
@@ -89,7 +81,7 @@ def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
     return None
 
 
-def _list_bases(workspace: Workspace) -> list[str]:
+def list_bases(workspace: Workspace) -> list[str]:
     """Return the folders in which points are: the store of this clone first."""
     return list(dict.fromkeys((workspace.base, os.path.join(workspace.root, layout.FOLDER))))
 
@@ -191,8 +183,8 @@ def _find_age(manifest: Manifest) -> tuple[str, int, str]:
 
 
 def _list_ids(workspace: Workspace) -> set[str]:
-    ids = set[str]()
-    for base in _list_bases(workspace):
+    ids: set[str] = set()
+    for base in list_bases(workspace):
         ids.update(layout.list_ids(base))
     return ids
 
@@ -306,7 +298,7 @@ def read_journals(workspace: Workspace) -> list[tuple[Manifest, str]]:
 
     One whose safety point was used does not count.
     """
-    found = list[tuple[Manifest, str]]()
+    found: list[tuple[Manifest, str]] = []
     for point in reversed(layout.list_ids(workspace.base)):
         text = read_if_there(_journal_path(workspace, point)) or b""
         words = text.decode("ascii", "replace")
@@ -382,103 +374,3 @@ def exclude_from_git(workspace: Workspace) -> None:
     if after != before:
         make_folder(os.path.dirname(path))
         write_file(path, after)
-
-
-@contextmanager
-def build_folder(base: str, point: str) -> Iterator[str]:
-    """Give a folder that gets the point's name after the block, and is removed if that fails."""
-    check_way(os.path.basename(base), os.path.dirname(base))
-    make_folder(base)
-    folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{layout.check_id(point)}")
-
-    with reporting(folder):
-        os.mkdir(folder, 0o700)
-    try:
-        yield folder
-        target = layout.point_folder(base, point)
-        if os.path.lexists(target):
-            message = f"there is a restore point {point} already"
-            raise CheckpointError(message, "run the same command again")
-        with reporting(target):
-            sync_folder(folder)
-            os.rename(folder, target)
-            sync_folder(base)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-@contextmanager
-def scratch_folder(base: str, name: str) -> Iterator[str]:
-    """Give a folder that is removed after the block.
-
-    clear_unfinished removes what a killed process left of it.
-    """
-    check_way(os.path.basename(base), os.path.dirname(base))
-    make_folder(base)
-    folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{name}")
-    shutil.rmtree(folder, ignore_errors=True)
-
-    with reporting(folder):
-        os.mkdir(folder, 0o700)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def remove_folder(base: str, point: str) -> None:
-    """Remove a point's folder: first its name, then its content, so that no half point stays."""
-    folder = layout.point_folder(base, point)
-    doomed = os.path.join(base, f"{_BUILDING}{os.getpid()}-{point}-dropped")
-    with reporting(folder), suppress(FileNotFoundError):
-        os.rename(folder, doomed)
-        sync_folder(os.path.dirname(folder))
-        shutil.rmtree(doomed)
-
-
-def clear_unfinished(workspace: Workspace) -> None:
-    """Remove what killed processes left.
-
-    These are half-made points, and files beside those that they were about to replace.
-    """
-    for base in _list_bases(workspace):
-        if not os.path.islink(base):
-            _remove_unfinished(workspace, base)
-            remove_stray_files(base)
-            for point in layout.list_ids(base):
-                remove_stray_files(layout.point_folder(base, point))
-
-    if not workspace.git_dir:
-        return
-
-    remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))
-    lock = os.path.join(workspace.git_dir, "index.lock")
-    with suppress(OSError):
-        if read_if_there(lock) == layout.LOCKED:
-            remove_quietly(lock)  # of a rollback that was killed: we hold the lock of all others
-
-    remove_stray_files(workspace.git_dir)
-
-
-def _remove_unfinished(workspace: Workspace, base: str) -> None:
-    """Remove the folders of points that a process began, if it has ended."""
-    names = list[str]()
-    with suppress(OSError):
-        names = os.listdir(base)
-
-    for name in names:
-        process, _, point = name.removeprefix(_BUILDING).partition("-")
-        if not name.startswith(_BUILDING) or not has_ended(process):
-            continue
-        if workspace.git_dir and base == workspace.base and layout.is_id(point):
-            _remove_ref(workspace, point)  # it is made before the folder gets its name
-        shutil.rmtree(os.path.join(base, name), ignore_errors=True)
-
-
-def _remove_ref(workspace: Workspace, point: str) -> None:
-    ref = layout.ref_name(point)
-    lock = os.path.join(os.path.dirname(workspace.base), f"{ref}.lock")
-    remove_quietly(lock)  # of the git that made it
-    commit = locate(workspace, point).commit
-    private_objects.remove_ref(workspace.root, ref, commit, workspace.env)

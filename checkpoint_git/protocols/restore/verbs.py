@@ -589,7 +589,9 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
             records.append(record)
 
     columns = ("at", "operation", "outcome", "checkpoint_id")
-    rows = [tuple(str(record.get(name, "")) for name in columns) for record in records]
+    rows = []
+    for record in records:
+        rows.append(tuple(str(record.get(name, "")) for name in columns))
     table = Table(("at", "operation", "outcome", "restore point"), rows)
     return Outcome({"log": layout.AUDIT_LOG, "records": records}, [table])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import layout, store
+from checkpoint_git.protocols.restore import folders, layout, store
 from tests.support.repos import GitRepo
 from tests.support.restore_points import NOW, create, load, manifest_file, workspace_of
 from tests.support.rows import rows
@@ -86,7 +86,7 @@ def test_a_name_that_is_taken_is_not_taken_over(work: GitRepo) -> None:
     base = workspace_of(work.path).base
     with (
         pytest.raises(CheckpointError, match="already"),
-        store.build_folder(base, manifest.id) as folder,
+        folders.build_folder(base, manifest.id) as folder,
     ):
         pass
     assert not Path(folder).exists()
@@ -98,7 +98,7 @@ def test_only_folders_of_processes_that_are_gone_are_cleared(work: GitRepo) -> N
     process.wait()
     for name in (f".new-{process.pid}-chk_x", f".new-{os.getpid()}-chk_x", ".new-x-chk_x", "chk_y"):
         work.write(f".checkpoints/{name}/manifest.json", "{")
-    store.clear_unfinished(workspace_of(work.path))
+    folders.clear_unfinished(workspace_of(work.path))
     assert sorted(os.listdir(work.path / ".checkpoints")) == [
         f".new-{os.getpid()}-chk_x",
         ".new-x-chk_x",
@@ -116,8 +116,8 @@ def test_a_point_whose_folder_was_removed_comes_back_from_git(work: GitRepo) -> 
 
 def test_a_copy_that_was_removed_is_gone_for_good(work: GitRepo) -> None:
     manifest = make(work, "file_backup")
-    store.remove_folder(workspace_of(work.path).base, manifest.id)
-    store.remove_folder(str(work.path / ".checkpoints"), manifest.id)
+    folders.remove_folder(workspace_of(work.path).base, manifest.id)
+    folders.remove_folder(str(work.path / ".checkpoints"), manifest.id)
     with pytest.raises(CheckpointError, match="no such restore point"):
         store.load_point(workspace_of(work.path), manifest.id)
     assert os.listdir(work.path / ".checkpoints") == []
@@ -137,10 +137,10 @@ def test_a_lock_of_the_index_is_removed_where_a_killed_rollback_took_it(work: Gi
     )
     lock.write_bytes(b"")
     copy.write_bytes(b"")
-    store.clear_unfinished(workspace_of(work.path))
+    folders.clear_unfinished(workspace_of(work.path))
     assert (lock.exists(), copy.exists()) == (True, False)  # git's own, and not ours to remove
     lock.write_bytes(layout.LOCKED)
-    store.clear_unfinished(workspace_of(work.path))
+    folders.clear_unfinished(workspace_of(work.path))
     assert not lock.exists()
 
 

@@ -574,7 +574,7 @@ def test_a_process_that_was_killed_before_a_point_had_its_name_leaves_no_ref(
     child = os.fork()
     if not child:
         monkeypatch.setattr(
-            "checkpoint_git.protocols.restore.store.sync_folder", lambda *words: os._exit(9)
+            "checkpoint_git.protocols.restore.folders.sync_folder", lambda *words: os._exit(9)
         )
         run_here("rp", "create", "a", cwd=work.path)
         os._exit(0)

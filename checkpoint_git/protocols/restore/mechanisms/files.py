@@ -291,7 +291,7 @@ class Watch:
     def __init__(self, root: str, found: Sequence[ScopePath]) -> None:
         self._root = root
         self._versions: dict[str, layout.Version] = {}
-        self._shared = set[str]()
+        self._shared: set[str] = set()
         for scope_path in found:
             self._versions[scope_path.path] = layout.find_version(scope_path.status)
             # a file of several names changes its ctime when another one of them is replaced

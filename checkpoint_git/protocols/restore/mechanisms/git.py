@@ -173,7 +173,7 @@ def _find_commits(workspace: Workspace, ids: Iterable[str]) -> list[str]:
 
 def _list_kept_ids(kept_folder: str) -> list[str]:
     """Return the ids that the files of what is in progress name, each once."""
-    ids = dict[str, None]()
+    ids: dict[str, None] = {}
     for name in _FILES:
         for path in _list_files(os.path.join(kept_folder, name)):
             ids.update(dict.fromkeys(_read_ids(path)))

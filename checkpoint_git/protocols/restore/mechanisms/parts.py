@@ -243,7 +243,7 @@ def read_parts(manifest: Mapping[str, Any], within: Sequence[str] | None = None)
 
 def find_claimed(parts: Iterable[Part | PartRequest]) -> frozenset[str]:
     """Return the files of SQLite databases: only SQLite knows when they are whole."""
-    claimed = set[str]()
+    claimed: set[str] = set()
     for part in parts:
         if part.kind == "sqlite":
             path = str(part.details["path"])

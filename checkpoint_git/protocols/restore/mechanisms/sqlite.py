@@ -138,7 +138,7 @@ def _read_rows(connection: sqlite3.Connection, table: str) -> sqlite3.Cursor:
 
 def find_users(path: str) -> list[int]:
     """Return the processes that have a database or its side files open, as far as /proc shows."""
-    wanted = set[tuple[int, int]]()
+    wanted: set[tuple[int, int]] = set()
     for side in ("", *SQLITE_SIDES):
         status = layout.read_status(path + side)
         if status is not None:
@@ -221,7 +221,7 @@ def restore(location: Location, part: Part, means: Means) -> list[str]:
     check_ready(location, part, means)
     path = str(part.details["path"])
     full = os.path.join(location.root, path)
-    sentences = list[str]()
+    sentences: list[str] = []
 
     def clear_way(endings: tuple[str, ...]) -> None:
         for ending in endings:

@@ -11,13 +11,13 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Part
-from checkpoint_git.protocols.restore.mechanisms import parts, postgresql
+from checkpoint_git.protocols.restore.mechanisms import parts, postgresql_client
 from checkpoint_git.protocols.restore.mechanisms.contract import Means
 from checkpoint_git.protocols.restore.mechanisms.parts import request_databases
-from checkpoint_git.protocols.restore.mechanisms.postgresql import (
+from checkpoint_git.protocols.restore.mechanisms.postgresql import write_lines
+from checkpoint_git.protocols.restore.mechanisms.postgresql_client import (
     open_session,
     read_url,
-    write_lines,
     write_url,
 )
 from checkpoint_git.protocols.restore.rules import is_connection
@@ -218,7 +218,7 @@ def test_a_lock_that_somebody_holds_stops_the_rollback_in_time(
     server: Server, shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make(tmp_path, server.url(shop))
-    monkeypatch.setattr(postgresql, "_LOCK_PATIENCE", "-c lock_timeout=200")
+    monkeypatch.setattr(postgresql_client, "_LOCK_PATIENCE", "-c lock_timeout=200")
     words = [
         str(server.bin / "psql"),
         "-X",
