@@ -1,4 +1,4 @@
-"""Compare a checkpoint with the values of WORKFLOW-STATUS.yaml, and plan what each side gets. Pure.
+"""Compare a checkpoint with WORKFLOW-STATUS.yaml, and plan what each side gets. Pure.
 
 The document's mapping has active, sessions and resume.
 """
