@@ -58,7 +58,7 @@ def hold_place(
 
 
 def set_apart(content: bytes) -> bytes:
-    """Return a document's text as its archive has it: each line of JSON with one more space. Pure."""
+    """Return a document's text as its archive has it: each line with one more space. Pure."""
     # git finds renames by equal lines: it would see the archive as the renamed document, and a
     # merge would silently put into it what another branch wrote meanwhile.
     try:

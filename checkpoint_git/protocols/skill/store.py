@@ -102,7 +102,7 @@ def check_files(files: Iterable[tuple[str, FileContent]], now: int) -> list[Docu
 
 
 def read_document(place: Place, skill: str, now: int) -> Document:
-    """Return a skill's checkpoint. Raises CheckpointError, with the skills that have one, for none."""
+    """Return a skill's checkpoint. Raises CheckpointError if it has none, with those that have."""
     layout.check_skill_name(skill)
     data = read_skill(place, skill)
     if data is None:

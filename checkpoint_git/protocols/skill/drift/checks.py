@@ -1,4 +1,4 @@
-"""The doctor's checks of skill checkpoints: valid, and in agreement with time, files and history."""
+"""Check skill checkpoints for the doctor: are they valid, and do time, files and history agree?"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple

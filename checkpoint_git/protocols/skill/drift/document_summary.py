@@ -1,6 +1,4 @@
-"""What the doctor keeps of a checkpoint: a slim value in place of the document, so that ten
-thousand fit.
-"""
+"""Summarize a checkpoint for the doctor in a slim value, so that ten thousand fit into memory."""
 
 import re
 import sys
@@ -31,6 +29,8 @@ class Passage(NamedTuple):
 
 
 class Recorded(NamedTuple):
+    """A commit id in a document. key: the name of its field."""
+
     where: str
     key: str
     id: str
@@ -67,7 +67,10 @@ class DocumentSummary(NamedTuple):
 
     @property
     def references(self) -> set[str]:
-        return {one for passage in (*self.actions, *self.resolutions) for one in passage.references}
+        found = set[str]()
+        for passage in (*self.actions, *self.resolutions):
+            found.update(passage.references)
+        return found
 
     def has_finding(self, code: str) -> bool:
         return any(finding.code == code for finding in self.findings)
@@ -82,10 +85,8 @@ def summarize_document(document: Document) -> DocumentSummary:
     long_lists = _find_long_lists(value)
     due = set[str]()
     if long_lists or document.size > MAX_SIZE:
-        # few checkpoints are that long
-        from checkpoint_git.protocols.skill.rotation import (
-            plan_rotation,
-        )
+        # late: few checkpoints are that long
+        from checkpoint_git.protocols.skill.rotation import plan_rotation
 
         due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
 
@@ -148,8 +149,10 @@ def _find_recorded(value: dict[str, Any], text: str) -> tuple[Recorded, ...]:
 
 
 def _share(text: Any) -> str | None:
-    # one object for a text that many checkpoints share
-    return sys.intern(text) if type(text) is str else None
+    """Return a text as the one object that many checkpoints share, None for another value."""
+    if type(text) is not str:
+        return None
+    return sys.intern(text)
 
 
 # In every spelling of a reference a digit is behind one of these: most texts name none, and that is
@@ -158,16 +161,19 @@ _MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)s?[ #!-]*\d", re.IGNORECAS
 
 
 def _find_passages(where: str, texts: Iterable[str]) -> tuple[Passage, ...]:
-    """The texts that name references. where: of a text, with {} for its place in the list."""
+    """Return the texts that name references. where: their pointer, with {} for the index."""
     found = []
-    for at, text in enumerate(texts):
-        references = find_references(spell_ranges(text)) if _MAY_NAME.search(text) else ()
+    for index, text in enumerate(texts):
+        if not _MAY_NAME.search(text):
+            continue
+        references = find_references(spell_ranges(text))
         if references:
-            found.append(Passage(where.format(at), at, tuple(references)))
+            found.append(Passage(where.format(index), index, tuple(references)))
     return tuple(found)
 
 
 def _find_actions(actions: Iterable[Any]) -> tuple[Passage, ...]:
+    """Return the next actions that name references or are finished by them."""
     found = []
     for index, action in enumerate(actions):
         named = goals.find_named(views.action_text(action))
@@ -183,7 +189,10 @@ _COMMIT_ID = r"[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64}"
 _COMMIT_KEY = r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)"
 # An open branch's head never becomes part of history where pull requests are squashed; the others
 # name no commits.
-_OTHER_KEY = r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
+_OTHER_KEY = (
+    r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package"
+    r"|source_map)_sha"
+)
 _MAX_DEPTH = 50
 # Such a key ends like this in the file's text; a document without any need not be walked. A pattern
 # that begins with plain letters is found ten times as fast as one that may begin with several.
@@ -193,9 +202,7 @@ _HUMP = r"(?<=[a-z0-9])(?=[A-Z])"
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:
-    """Every commit id, by its field's name in any style: sha, commit, deploy_sha, mergeCommit,
-    headSHA.
-    """
+    """Return the commit ids in fields that name one: sha, commit, deploy_sha, mergeCommit."""
     found: list[Recorded] = []
     waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
     while waiting:
@@ -210,7 +217,7 @@ def find_recorded_commits(value: Any) -> list[Recorded]:
                 for name, member in item.items()
             ]
         elif isinstance(item, list):
-            children = [(f"{where}/{at}", key, member) for at, member in enumerate(item)]
+            children = [(f"{where}/{index}", key, member) for index, member in enumerate(item)]
         if depth < _MAX_DEPTH:
             waiting += [(*child, depth + 1) for child in reversed(children)]
 
@@ -218,7 +225,10 @@ def find_recorded_commits(value: Any) -> list[Recorded]:
 
 
 def _names_commit(key: str) -> bool:
-    plain = key if key.islower() else re.sub(_HUMP, "_", key).lower()
+    """Whether a field's name is that of a commit."""
+    plain = key
+    if not key.islower():
+        plain = re.sub(_HUMP, "_", key).lower()
     return bool(re.fullmatch(_COMMIT_KEY, plain)) and not re.fullmatch(_OTHER_KEY, plain)
 
 

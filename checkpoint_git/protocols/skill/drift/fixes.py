@@ -236,7 +236,7 @@ def _remove_actions(value: dict[str, Any], indexes: Sequence[int]) -> None:
 def _drop_done(
     value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]
 ) -> list[Done]:
-    """Remove next actions that recently_done has. A user who added one again will not ask for it."""
+    """Remove next actions that recently_done has; it is up to the user, who may repeat one."""
     actions = views.read_list(value, "next_actions")
     indexes = _indexes(found, "/next_actions", actions)
     finished = [index for index in views.find_done_actions(value) if index in indexes]

@@ -1,6 +1,4 @@
-"""What an entry of generated_files names: paths with notes behind them, several, patterns, or just
-prose. Pure.
-"""
+"""Read the paths in an entry of generated_files: with notes, several, patterns, or none. Pure."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -35,10 +33,10 @@ _MAX_ENTRY = 1_000  # characters
 
 
 def find_readings(entry: str) -> list[list[str]]:
-    """The ways to read an entry, the most literal first: in each, all paths must be there for it to
-    be right. "src/x.ts (new)" may be a file of just that name, else it is src/x.ts. No readings:
-    the entry names no path. One that is said to be gone is read as it is, and with its blank nobody
-    misses it.
+    """Return the ways to read an entry as paths, the most literal first; [] if it names none.
+
+    A reading is right if all its paths exist: "src/x.ts (new)" may be a file of that name, else it
+    is src/x.ts. An entry with a note that its file is gone is read as it is, so nobody misses it.
     """
     entry = entry.strip()
     if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or _NO_FILE.fullmatch(entry):
@@ -66,13 +64,11 @@ def find_readings(entry: str) -> list[list[str]]:
         for reading in readings
         if reading
     ]
-    return [reading for at, reading in enumerate(readings) if reading not in readings[:at]]
+    return [reading for index, reading in enumerate(readings) if reading not in readings[:index]]
 
 
 def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -> list[str]:
-    """The reading whose paths are all there; else the one to complain about, [] if the entry was
-    prose.
-    """
+    """Return the reading whose paths all exist, else the most likely one, [] if it is prose."""
     for reading in readings:
         if all(is_there(path) for path in reading):
             return reading
@@ -91,9 +87,7 @@ def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -
 
 
 def is_path_like(path: str) -> bool:
-    """Return whether a text would be a path to anybody: no spaces, and a slash or an ending in
-    it.
-    """
+    """Whether a text looks like a path: it has no spaces, and a slash or an ending."""
     return bool(_LOOKS_LIKE_PATH.match(path)) and (
         "/" in path or bool(_HAS_ENDING.search(path)) or path[:1] == "."
     )
@@ -112,18 +106,19 @@ def _is_spaced_path(text: str) -> bool:
 
 
 def expand_braces(path: str) -> list[str]:
-    """Such as "a/{b,c}.ts" as a/b.ts and a/c.ts; the text itself where it would grow too much."""
-    expanded, waiting = [], [path]
+    """Return "a/{b,c}.ts" as a/b.ts and a/c.ts; the text itself if there would be too many."""
+    expanded = []
+    waiting = [path]
     while waiting:
-        one = waiting.pop()
-        braces = _BRACES.search(one)
+        text = waiting.pop()
+        braces = _BRACES.search(text)
         if braces is None:
-            expanded.append(one)
+            expanded.append(text)
             continue
-        waiting += [
-            one[: braces.start()] + part.strip() + one[braces.end() :]
-            for part in braces[1].split(",")
-        ][::-1]
+        before = text[: braces.start()]
+        after = text[braces.end() :]
+        for part in reversed(braces[1].split(",")):
+            waiting.append(before + part.strip() + after)
         if len(expanded) + len(waiting) > _MAX_EXPANDED:
             return [path]
 
@@ -131,8 +126,9 @@ def expand_braces(path: str) -> list[str]:
 
 
 def find_move(old: str, new: str) -> tuple[str, str]:
-    """The folders that differ, where the rest of the path is the same: ("lib/", "src/lib/"); else
-    the paths.
+    """Return the folders that differ if the rest of two paths is equal, else the paths.
+
+    Such as ("lib/", "src/lib/").
     """
     before, after = old.split("/"), new.split("/")
     if before[-1] != after[-1]:

@@ -1,6 +1,4 @@
-"""What git's history says of the references in a checkpoint, and which next actions that
-finishes.
-"""
+"""Look up the references of a checkpoint in git's history, and find the actions that it finished."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,19 +26,21 @@ _UNITS = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 
 
 def is_finished(action: Any, known: Known) -> bool:
-    """Return whether an item of next_actions is done, since all that it waits for is merged."""
-    return are_merged(find_goals(action), known) if known else False
+    """Whether an item of next_actions is done, as everything that it waits for is merged."""
+    if not known:
+        return False
+    return are_merged(find_goals(action), known)
 
 
 def are_merged(goals: Sequence[str], known: Known) -> bool:
-    """Return whether there are goals, and all are merged for sure and still in HEAD."""
+    """Whether there are goals, and all are certainly merged and still in HEAD."""
     return bool(goals) and all(
         goal in known and known[goal].state == "merged" and known[goal].sure for goal in goals
     )
 
 
 def find_action_facts(action: Any, known: Known) -> Facts:
-    """Return what is true of the references that an item of next_actions names."""
+    """Return the facts about the references that an item of next_actions names."""
     if not known:
         return ()
     named = dict.fromkeys([*find_named(views.action_text(action)), *find_goals(action)])
@@ -49,36 +49,38 @@ def find_action_facts(action: Any, known: Known) -> Facts:
 
 def find_finished(references: Iterable[str], known: Known) -> list["Fact"]:
     """Return the facts of those references whose work was finished."""
-    return [known[one] for one in references if one in known and known[one].state in FINISHED]
+    facts = [known[reference] for reference in references if reference in known]
+    return [fact for fact in facts if fact.state in FINISHED]
 
 
 def find_text_facts(text: str, known: Known) -> Facts:
-    return (
-        tuple(known[reference] for reference in find_named(text) if reference in known)
-        if known
-        else ()
-    )
+    """Return the facts about the references that a text names."""
+    if not known:
+        return ()
+    return tuple(known[reference] for reference in find_named(text) if reference in known)
 
 
 def describe_fact(fact: "Fact", now: int | None) -> str:
-    """Return the sentence, such as: #12 was merged 3 days ago (1a2b3c4). now: None for a date in
-    place of an age.
+    """Return a sentence such as: #12 was merged 3 days ago (1a2b3c4).
+
+    now: None for a date in place of an age.
     """
     commit, name = fact.commit[:7], fact.reference
     if fact.state == "named":
         last = f"last {commit}" if fact.commits > 1 else commit
         return f"{name} is named by {plural(fact.commits, 'commit')}, {last}"
-    verb = "merged" if fact.state == "lost" else fact.state
-    end = ", but its changes are not in HEAD" if fact.state == "lost" else ""
-    return f"{name} was {verb} {_describe_time(fact.at, now)} ({commit}){end}"
+    time = _describe_time(fact.at, now)
+    if fact.state == "lost":
+        return f"{name} was merged {time} ({commit}), but its changes are not in HEAD"
+    return f"{name} was {fact.state} {time} ({commit})"
 
 
-def _describe_time(at: int, now: int | None) -> str:
-    if now is None or at > now:  # whose clock was wrong
-        return f"on {write_instant(at)[:10]}"
+def _describe_time(instant: int, now: int | None) -> str:
+    if now is None or instant > now:  # of a wrong clock
+        return f"on {write_instant(instant)[:10]}"
     for size, unit in _UNITS:
-        if now - at >= size:
-            return f"{plural((now - at) // size, unit)} ago"
+        if now - instant >= size:
+            return f"{plural((now - instant) // size, unit)} ago"
     return "just now"
 
 
@@ -91,7 +93,7 @@ def describe_facts(facts: Sequence["Fact"], now: int | None) -> list[str]:
 
 
 def facts_data(facts: Iterable["Fact"]) -> list[dict[str, Any]]:
-    """Return what JSON says of references."""
+    """Return facts as JSON has them."""
     return [
         {
             "reference": fact.reference,
@@ -105,18 +107,20 @@ def facts_data(facts: Iterable["Fact"]) -> list[dict[str, Any]]:
 
 
 def find_start(value: dict[str, Any]) -> int | None:
-    """Return when a checkpoint began, in seconds since 1970: what happened before says nothing
-    about it.
+    """Return when a checkpoint began, in seconds since 1970, None for unknown.
+
+    Merges before that time prove nothing.
     """
     instant = read_instant(value.get("created_at")) or read_instant(value.get("updated_at"))
-    return instant[0] if instant else None
+    if instant is None:
+        return None
+    return instant[0]
 
 
 def read_work(place: Place, documents: Sequence[Document], now: int) -> tuple[Work, list[Finding]]:
-    """Return what the history says of all references, and the finding that says why it could not be
-    asked.
+    """Return the facts about all references, and a finding if the history cannot be read.
 
-    Without a reference git is not asked.
+    Without a reference git is not started.
     """
     if place.work_tree is None:
         return NOTHING, []
@@ -148,7 +152,8 @@ def look_up(work_tree: str, asked: Mapping[str, tuple[int, Iterable[str]]], now:
     facts = read_facts(work_tree, questions, now)
     work = dict[str, Known]()
     for path, (start, references) in asked.items():
-        work[path] = {one: facts[one, start] for one in references if (one, start) in facts}
+        known = [reference for reference in references if (reference, start) in facts]
+        work[path] = {reference: facts[reference, start] for reference in known}
     return work
 
 
@@ -163,8 +168,9 @@ def _find_all(value: dict[str, Any]) -> list[str]:
 def read_reverted(
     place: Place, document: Document, now: int
 ) -> tuple[Mapping[str, str], list[Finding]]:
-    """Return which of the pull requests that a checkpoint lists as merged were reverted since, and
-    why, and a finding that says why that is not known.
+    """Return the pull requests that a checkpoint lists as merged and that were reverted since.
+
+    Each has the evidence. The findings report a history that cannot be read.
     """
     from checkpoint_git.protocols.skill.rotation import find_merged
 

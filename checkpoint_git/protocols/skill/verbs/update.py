@@ -271,7 +271,7 @@ def _correct(
 
 
 def _read_update(finding: Finding) -> tuple[str, list[str]]:
-    """Return a finding's advice in words, and the words of the update that it names, [] for none."""
+    """Return a finding's advice in words, and the words of its update, [] for none."""
     steps = steps_of(finding.hint)
     if not steps:
         return "", []
