@@ -94,7 +94,7 @@ EFFECTS = {
     "restore-point rollback": Effects(
         "git, hooks, filters, sh, psql", "PostgreSQL", "points, objects, refs, index, files"
     ),
-    "restore-point gc": Effects("git", "", "points, refs"),
+    "restore-point gc": Effects("git", "", "points, refs, state"),
     "restore-point drop": Effects("git", "", "points, refs"),
     "restore-point audit": Effects("", "", ""),
     "restore-point guard": Effects("git", "", "objects, refs, state"),

@@ -28,7 +28,6 @@ from checkpoint_git.protocols.workflow.resume import resume, start
 from checkpoint_git.protocols.workflow.state import (
     State,
     find_archived_work,
-    find_damage,
     find_trouble,
     load_state,
 )
@@ -272,7 +271,8 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = {**state.data(), "tasks": state.tasks}
     trouble = findings
     if state.phase is None or state.execution is None:
-        trouble = find_damage(state)
+        stale_days = read_stale_days(place.root, invocation.env)
+        trouble = find_trouble(state, invocation.now, stale_days)
     if has_errors(trouble):
         return Outcome(data, [], trouble)
 

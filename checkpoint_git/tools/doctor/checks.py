@@ -73,10 +73,7 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     setup = facts.context.facts(SetupFacts).installation
     if setup:
         commands = replace_driver(setup)
-    hint = join_hints(
-        chain("set it up again", commands),
-        command("git", "config", "merge.checkpoint.driver", more=" shows what git runs"),
-    )
+    hint = chain("set it up again", commands)
 
     troubles = [proof.clean, proof.conflict]
     if proof.crossed:
