@@ -251,7 +251,7 @@ def is_fixed(path: str) -> bool:
 
 
 def own_folders() -> "list[str]":
-    """Return the folders with only files of ours, relative to their project, with "/" at the end."""
+    """Return the folders with only files of ours, relative to their project, ending in "/"."""
     tracked = [f"{kind.folder}/" for kind in KINDS if kind.folder]
     local = [path for row in PROTOCOLS for path in row.local if path.endswith("/")]
     return tracked + local

@@ -34,8 +34,12 @@ _FEW = 4  # skills that are shown unfolded
 _RECENT = 7 * DAY  # what changed in this time is shown, where no other is asked for
 _FEW_COLUMNS, _HIGH = 3, 4  # with fewer columns, or more cards in one, cards are beside each other
 TONES: dict[str, Tone] = {
-    "complete": "good", "in_progress": "info", "blocked": "warn", "failed": "bad", views.UNREADABLE: "bad",
-}  # fmt: skip
+    "complete": "good",
+    "in_progress": "info",
+    "blocked": "warn",
+    "failed": "bad",
+    views.UNREADABLE: "bad",
+}
 # the first that fits takes a state
 _COLUMNS: tuple[tuple[str, Tone, Callable[[Brief], bool]], ...] = (
     ("Waiting on you", "bad", lambda state: bool(state.decisions)),

@@ -34,9 +34,15 @@ _PHONE_LETTERS = 40  # of all ticks: so many have room on a phone
 
 Kind = Literal["progress", "decision", "blocker", "broken", "other"]
 _KINDS: Mapping[str, Kind] = {
-    "completed": "progress", "done": "progress", "repaired": "progress", "decided": "decision", "closed": "decision",
-    "opened": "blocker", "broken": "broken", "deleted": "broken",
-}  # fmt: skip
+    "completed": "progress",
+    "done": "progress",
+    "repaired": "progress",
+    "decided": "decision",
+    "closed": "decision",
+    "opened": "blocker",
+    "broken": "broken",
+    "deleted": "broken",
+}
 # kind -> (its shape, its name), in the order of the legend, and of a mark that has several
 _SHAPES: dict[Kind, tuple[str, str]] = {
     "broken": ("M-4.5-4.5H4.5V4.5H-4.5Z", "deleted or broken"),
