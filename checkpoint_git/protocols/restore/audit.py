@@ -6,6 +6,7 @@ It has a line for each operation, failures too, bound to the line before by its 
 import errno
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
@@ -108,6 +109,9 @@ def _canonical(value: dict[str, Any]) -> bytes:
 
 def parse_record(line: bytes) -> dict[str, Any] | None:
     """Return the record of a line, None if it is damaged or was changed."""
+    if line.startswith(BOM_UTF8):  # a reader of JSON would pass over it
+        return None
+
     try:
         value = load(decode(line))
     except JsonTextError:

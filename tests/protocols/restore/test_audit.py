@@ -2,6 +2,7 @@
 
 import json
 import os
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def test_lines_that_were_changed_are_missing_or_changed_places_are_found(tmp_pat
         ([first, third], [(wrong, 2)]),
         ([first, third, second], [(wrong, 2), (wrong, 3)]),
         ([first, edited, third], [("restore/audit-edited", 2), (wrong, 3)]),
+        ([first, BOM_UTF8 + second, third], [("restore/audit-edited", 2), (wrong, 3)]),
     ):
         log.write_bytes(b"".join(lines))
         assert find_breaks(tmp_path) == found
