@@ -1,4 +1,4 @@
-"""Where a value is in a JSON text that jsontext has accepted."""
+"""Find where a value is in a JSON text that jsontext has accepted."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from checkpoint_git.core.jsontext import (
 
 
 def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
-    """Line and column (from 1) of each pointer's value, or of its nearest parent that exists."""
+    """Return line and column (from 1) of each pointer's value, or of its nearest parent."""
     wanted: dict[str, Any] = {}
     for where in places:
         branch = wanted
@@ -23,47 +23,67 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
     starts: dict[tuple[str, ...], int] = {(): start}
     if wanted:
         _find_starts(text, start, wanted, (), starts)
-    paths = [tuple(split_pointer(where)) for where in places]
-    offsets = [
-        next(starts[path[:end]] for end in range(len(path), -1, -1) if path[:end] in starts)
-        for path in paths
-    ]
-    # each line is counted once
+
+    offsets = []
+    for where in places:
+        path = tuple(split_pointer(where))
+        while path not in starts:
+            path = path[:-1]
+        offsets.append(starts[path])
+
+    found = _find_lines(text, offsets)
+    return [found[offset] for offset in offsets]
+
+
+def _find_lines(text: str, offsets: list[int]) -> dict[int, tuple[int, int]]:
+    """Return line and column (from 1) by offset."""
     found: dict[int, tuple[int, int]] = {}
-    line, begins, last = 1, 0, 0
-    for offset in sorted(set(offsets)):
+    line = 1
+    line_start = 0
+    last = 0
+    for offset in sorted(set(offsets)):  # in order, so that each line is counted once
         line += text.count("\n", last, offset)
-        begins = text.rfind("\n", last, offset) + 1 or begins
-        found[offset] = line, offset - begins + 1
+        line_end = text.rfind("\n", last, offset)
+        if line_end >= 0:
+            line_start = line_end + 1
+        found[offset] = (line, offset - line_start + 1)
         last = offset
 
-    return [found[offset] for offset in offsets]
+    return found
 
 
 # A tree of the whole text takes a hundred times its bytes, where it is made of little else than
 # brackets.
 def _find_starts(
     text: str,
-    at: int,
+    offset: int,
     wanted: dict[str, Any],
     path: tuple[str, ...],
     starts: dict[tuple[str, ...], int],
 ) -> int:
-    """Where the value at an offset ends; in `starts`, by path, where what is wanted of it begins,
-    key and all.
-    """
-    opening, number = text[at], 0
-    if not wanted or opening not in "{[":
-        return scan_span(text, at)[1]
-    at = skip_space(text, at + 1)
-    while text[at] not in "}]":
-        key, begins = str(number), at
-        if opening == "{":
-            key, at = read_string(text, at)
-            at = skip_space(text, skip_space(text, at) + 1)
-        if key in wanted:
-            starts[*path, key] = begins
-        at = skip_space(text, _find_starts(text, at, wanted.get(key, {}), (*path, key), starts))
-        at, number = skip_space(text, at + 1) if text[at] == "," else at, number + 1
+    """Return the end of the value at an offset, and write into `starts` where its members begin.
 
-    return at + 1
+    wanted: the members to note, each with those of its own. A member begins with its key.
+    """
+    opening = text[offset]
+    if not wanted or opening not in "{[":
+        return scan_span(text, offset)[1]
+
+    offset = skip_space(text, offset + 1)
+    number = 0
+    while text[offset] not in "}]":
+        member_start = offset
+        key = str(number)
+        if opening == "{":
+            key, offset = read_string(text, offset)
+            offset = skip_space(text, skip_space(text, offset) + 1)
+        if key in wanted:
+            starts[*path, key] = member_start
+
+        end = _find_starts(text, offset, wanted.get(key, {}), (*path, key), starts)
+        offset = skip_space(text, end)
+        if text[offset] == ",":
+            offset = skip_space(text, offset + 1)
+        number += 1
+
+    return offset + 1

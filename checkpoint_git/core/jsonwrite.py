@@ -1,4 +1,4 @@
-"""Writing a changed document: what did not change keeps its bytes, what is new takes the style
+"""Write a changed document: what did not change keeps its bytes, what is new takes the style
 around it.
 """
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 class Style:
-    """How a document is written: the line end, the indentation of a level, what is around a colon
-    and a comma.
+    """Say how a document is written.
+
+    eol: the line end. unit: the indentation of a level. colon, comma: each with its space.
     """
 
     __slots__ = ("colon", "comma", "eol", "unit")
@@ -25,8 +26,13 @@ class Style:
     def __init__(self, root: Node) -> None:
         text = root.text
         newline = text.find("\n")
-        self.eol = "\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n"
-        self.unit, self.colon, self.comma = "  ", ": ", ", "
+        self.eol = "\n"
+        if newline > 0 and text[newline - 1] == "\r":
+            self.eol = "\r\n"
+        self.unit = "  "
+        self.colon = ": "
+        self.comma = ", "
+
         children = root.children
         if not children:
             return
@@ -34,7 +40,8 @@ class Style:
         gap = text[root.start + 1 : first.key_start]
         if first.key_start < first.start:
             colon = text[read_string(text, first.key_start)[1] : first.start]
-            self.colon = self.colon if "\n" in colon else colon
+            if "\n" not in colon:
+                self.colon = colon
 
         if "\n" in gap:
             self.unit = gap[gap.rfind("\n") + 1 :]
@@ -45,7 +52,7 @@ class Style:
 
 
 class Frame:
-    """The text around the members of a container: before the first, between two, after the last.
+    """Hold the text around a container's members: before the first, between two, after the last.
 
     inner: the indentation of the members, None for a container on one line. neighbours: the number
     of each member that the source has, by id(); what is between two of them stays as it is.
@@ -60,27 +67,25 @@ class Frame:
         self.inner = inner
         self.neighbours: dict[int, int] = {}
 
-    def between(self, left: "Node | None", right: "Node | None") -> str:
-        """Return what is between two members of the written container. left, right: what they
-        continue.
+    def between(self, before: "Node | None", after: "Node | None") -> str:
+        """Return what is between two members of the written container.
+
+        before, after: the nodes that the two continue, None for new ones.
         """
-        number = self.neighbours.get(id(left))
-        if (
-            left is None
-            or right is None
-            or number is None
-            or self.neighbours.get(id(right)) != number + 1
-        ):
+        if before is None or after is None:
+            return self.gap
+        number = self.neighbours.get(id(before))
+        if number is None or self.neighbours.get(id(after)) != number + 1:
             return self.gap
 
-        return left.text[left.end : right.key_start]
+        return before.text[before.end : after.key_start]
 
 
 class Writer:
-    """Writes values into a document, the target. sources: other documents whose nodes it may have
-    to write.
+    """Write values into a document, the target.
 
-    `lead` is the indentation of the line that a value begins on.
+    sources: other documents whose nodes it may have to write. `lead` is the indentation of the
+    line that a value begins on.
     """
 
     def __init__(self, target: Node, *sources: "Node | None") -> None:
@@ -89,8 +94,9 @@ class Writer:
         self.style = self._styles[id(target.text)] = Style(target)
 
     def frame_of(self, anchor: Node, like: "Node | None", lead: str) -> Frame:
-        """Return the frame of a container of the target. like: what to imitate where it is
-        empty.
+        """Return the frame of a container of the target.
+
+        like: the container to imitate where this one is empty.
         """
         children = anchor.children
         if children:
@@ -100,7 +106,9 @@ class Writer:
             return frame
 
         if like is not None and "\n" not in like.source:
-            edge = like.text[like.start + 1 : like.children[0].key_start] if like.children else ""
+            edge = ""
+            if like.children:
+                edge = like.text[like.start + 1 : like.children[0].key_start]
             return Frame(edge, self.style.comma, edge, None)
 
         eol = self.style.eol
@@ -112,7 +120,10 @@ class Writer:
         first = children[0]
         first_gap = text[anchor.start + 1 : first.key_start]
         last_gap = text[children[-1].end : anchor.end - 1]
-        inner = first_gap[first_gap.rfind("\n") + 1 :] if "\n" in first_gap else None
+        inner = None
+        if "\n" in first_gap:
+            inner = first_gap[first_gap.rfind("\n") + 1 :]
+
         if len(children) > 1:
             gap = text[first.end : children[1].key_start]
         elif inner is None:
@@ -140,7 +151,7 @@ class Writer:
         return source.text[source.key_start : end] + self.style.colon
 
     def node_text(self, node: Node, lead: str) -> str:
-        """Return the text of a node of any of the documents: its own if it is of the target."""
+        """Return the text of a node of any document: one of the target keeps its bytes."""
         source = node.text[node.start : node.end]
         if type(node.value) not in CONTAINERS or node.text is self.text or "\n" not in source:
             return source
@@ -160,8 +171,9 @@ class Writer:
         return self._expanded(node.value, None, node.children, lead)
 
     def value_text(self, value: "Any", lead: str) -> str:
-        """Return the text of a new value, a line for each member. value: may hold nodes; numbers
-        are tokens.
+        """Return the text of a new value, a line for each member.
+
+        value: may hold nodes; numbers are tokens.
         """
         kind = type(value)
         if kind is Node:
@@ -198,7 +210,9 @@ def lead_of(node: Node) -> str:
 
 
 def brackets_of(value: "Any") -> "tuple[str, str]":
-    return ("{", "}") if type(value) is dict else ("[", "]")
+    if type(value) is dict:
+        return "{", "}"
+    return "[", "]"
 
 
 def on_one_line(text: str) -> str:
@@ -209,7 +223,9 @@ def on_one_line(text: str) -> str:
     pieces = [line.strip(" \t\r") for line in text.split("\n")]
     joined = pieces[0]
     for piece in pieces[1:]:
-        joined += piece if joined[-1:] in "{[" or piece[:1] in "}]" else " " + piece
+        if joined[-1:] not in "{[" and piece[:1] not in "}]":
+            joined += " "
+        joined += piece
     return joined
 
 
@@ -221,7 +237,9 @@ def scalar_text(value: "Any") -> str:
         return "true"
     if value is False:
         return "false"
-    return value.decode() if type(value) is bytes else _quote(value)
+    if type(value) is bytes:
+        return value.decode()
+    return _quote(value)
 
 
 def _quote(text: str) -> str:
@@ -279,7 +297,10 @@ def _rewrite_container(
     pieces = [opening]
     previous: Node | None = None
     for number, (key, member, value) in enumerate(rows):
-        pieces.append(frame.between(previous, member) if number else frame.first_gap)
+        if number == 0:
+            pieces.append(frame.first_gap)
+        else:
+            pieces.append(frame.between(previous, member))
         if key is not None:
             pieces.append(writer.key_text(key, member))
         text = _rewrite_value(writer, member, value, writer.lead_of_member(frame, member))
@@ -301,13 +322,15 @@ def _keeps_layout(node: "Node | None", value: "Any") -> bool:
 
 
 def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node | None, Any]]":
-    """Return each value with the item that it continues: equal ones first, from both ends, then in
-    order.
+    """Return each value with the item that it continues, None for a new one.
+
+    Equal ones are matched first, from both ends, then the rest in order.
     """
     shortest = min(len(members), len(values))
     head = 0
     while head < shortest and members[head].value == values[head]:
         head += 1
+
     tail = 0
     while tail < shortest - head and members[-1 - tail].value == values[-1 - tail]:
         tail += 1

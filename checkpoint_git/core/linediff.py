@@ -1,4 +1,4 @@
-"""The difference of two texts as a unified diff. It knows no file."""
+"""Write the difference of two texts as a unified diff. Nothing here reads a file."""
 
 from collections.abc import Iterable
 
@@ -9,16 +9,22 @@ _STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
 
 
 def diff_lines(before: bytes, after: bytes, path: str) -> list[str]:
-    """Lines of a diff for `git apply`, without line ends. before: b"" for a new file. path: as in
-    the header.
+    """Return the lines of a diff for `git apply`, without line ends.
+
+    before: b"" for a new file. path: as in the header.
     """
     if before == after:
         return []
     from difflib import unified_diff
 
-    names = f"a/{path}" if before else "/dev/null", f"b/{path}"
-    diff = unified_diff(_split(before), _split(after), *names, lineterm="")
-    return [line for each in diff for line in each.split("\n")]
+    old_path = "/dev/null"
+    if before:
+        old_path = f"a/{path}"
+    diff = unified_diff(_split(before), _split(after), old_path, f"b/{path}", lineterm="")
+    lines = []
+    for line in diff:
+        lines += line.split("\n")  # git's mark is a line of its own
+    return lines
 
 
 def show_diff(lines: Iterable[str]) -> list[Line]:
@@ -26,7 +32,9 @@ def show_diff(lines: Iterable[str]) -> list[Line]:
 
 
 def _split(data: bytes) -> list[str]:
-    # what is behind the last line end is a line only where it is not empty; git's mark then belongs
-    # to it
+    # what is behind the last line end is a line only where it is not empty; git's mark then
+    # belongs to it
     *lines, rest = data.decode("utf-8", "replace").split("\n")
-    return [*lines, f"{rest}\n{_UNENDED}"] if rest else lines
+    if rest:
+        lines.append(f"{rest}\n{_UNENDED}")
+    return lines

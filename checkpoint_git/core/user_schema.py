@@ -1,5 +1,5 @@
-"""A schema that a user wrote, as the judge of documents: nothing in it is fetched, and nothing can
-take forever.
+"""Judge documents by a schema that a user wrote: nothing in it is fetched, and nothing can take
+forever.
 """
 
 from checkpoint_git.core.jsontext import JsonTextError, split_pointer
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 # The value of these is a schema, a list of schemas, or schemas by name.
 _ONE = (
-    "items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "contains",
-    "not", "if", "then", "else",
+    "items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames",
+    "contains", "not", "if", "then", "else",
 )  # fmt: skip
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
@@ -28,24 +28,25 @@ _UNREAD = ("pattern", "$schema", "$id", "$anchor", "$dynamicAnchor", "$dynamicRe
 
 
 def make_judge(schema: "dict[str, Any]") -> "Callable[[Any], list[str]]":
-    """Return what lists the places at which a document breaks a schema, as JSON Pointers; [] for a
-    valid document.
+    """Return a judge: it lists the places at which a document breaks a schema, as JSON Pointers.
 
-    schema, and the documents: numbers as tokens. The judge raises JsonTextError if the schema
-    cannot be applied.
+    The list of a valid document is empty. schema, and the documents: numbers as tokens. The judge
+    raises JsonTextError if the schema cannot be applied.
     """
     explain_document = make_explainer(schema)
     return lambda document: [mismatch.where for mismatch in explain_document(document)]
 
 
 def make_explainer(schema: "dict[str, Any]") -> "Callable[[Any], list[Mismatch]]":
-    """Return what lists all that is wrong with a document, as make_judge does, with the reasons."""
+    """Return a judge as make_judge does, which lists the reasons too."""
     readable = Schema(lambda: _SchemaReader(schema).read(to_numbers(schema))[0])
 
     def explain_document(document: "Any") -> "list[Mismatch]":
         try:
             value = to_numbers(document)
-            return [] if is_surely_valid(readable, value) else explain(readable, value)
+            if is_surely_valid(readable, value):
+                return []
+            return explain(readable, value)
         except Exception as error:  # of a schema that is not one, or that leads back into itself
             message = f"the schema cannot be applied to it ({type(error).__name__})"
             raise JsonTextError("schema/unusable", message) from None
@@ -57,13 +58,16 @@ def to_numbers(value: "Any") -> "Any":
     """Return a value with Python numbers in place of tokens."""
     kind = type(value)
     if kind is bytes:
-        is_short_integer = len(value) < 4_000 and not (
-            b"." in value or b"e" in value or b"E" in value
-        )
-        return int(value) if is_short_integer else float(value)
+        is_integer = not (b"." in value or b"e" in value or b"E" in value)
+        if is_integer and len(value) < 4_000:
+            return int(value)
+        return float(value)
+
     if kind is dict:
         return {key: to_numbers(child) for key, child in value.items()}
-    return [to_numbers(child) for child in value] if kind is list else value
+    if kind is list:
+        return [to_numbers(child) for child in value]
+    return value
 
 
 class _SchemaReader:
@@ -95,8 +99,9 @@ class _SchemaReader:
         if key == "$ref":
             return value, self._is_known(value)
         if key in _ONE:
-            # of an older draft, which has a list there
-            return self.read(value) if type(value) in (dict, bool) else (True, False)
+            if type(value) in (dict, bool):
+                return self.read(value)
+            return True, False  # of an older draft, which has a list there
 
         if key in _LISTS and type(value) is list:
             return self._read_list(value)
@@ -119,7 +124,9 @@ class _SchemaReader:
             return False
         part: Any = self._root
         for key in split_pointer(reference[1:]):
-            part = part.get(key) if type(part) is dict else None
+            if type(part) is not dict:
+                return False
+            part = part.get(key)
         return type(part) in (dict, bool)
 
 
