@@ -1,4 +1,4 @@
-"""A hint: what to do about a finding or an error, in words and commands, as a value."""
+"""Make and write hints: a hint says in words and commands what to do about a finding or error."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -9,7 +9,7 @@ UNFILLED = "..."  # how a blank is shown; the verbs that write refuse it as a va
 
 
 class Blank(NamedTuple):
-    """A place that the user has to fill in.
+    """Mark a place that the user has to fill in.
 
     name: what belongs there, such as "the decision". sign: how it is shown.
     """
@@ -19,13 +19,13 @@ class Blank(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A part of a word that is what another command prints. argv: that of the command."""
+    """Stand for what another command prints, within a word. argv: that of the command."""
 
     argv: tuple[str, ...]
 
 
 class Word(NamedTuple):
-    """One word of a command that has blanks or outputs in it, such as `--step=` and a blank."""
+    """Hold a word of a command that has blanks or outputs in it, such as `--step=` and a blank."""
 
     parts: tuple[str | Blank | Output, ...]
 
@@ -35,7 +35,7 @@ Argv: TypeAlias = tuple[Argument, ...]
 
 
 class Step(NamedTuple):
-    """One thing to do.
+    """Say one thing to do.
 
     text: in words. commands: run one after the other. more: words that follow the commands.
     """
@@ -46,9 +46,9 @@ class Step(NamedTuple):
 
 
 class Hint:
-    """What to do, in steps: they follow one another, or the user chooses one. It does not change.
+    """Say what to do, in steps: they follow one another, or the user chooses one.
 
-    It is not a tuple: JSON encoders ask their `default` about it.
+    It does not change. It is not a tuple: JSON encoders ask their `default` about it.
     """
 
     __slots__ = ("steps",)
@@ -80,8 +80,9 @@ AnyHint: TypeAlias = Hint | str  # a text is prose: it has no command
 
 
 def command(*argv: Argument, more: str = "") -> Hint:
-    """Return the hint that is nothing but a command. more: words after it, such as " shows
-    them".
+    """Return the hint that is nothing but a command.
+
+    more: words after it, such as " shows them".
     """
     return Hint(Step("", (argv,), more))
 
@@ -92,7 +93,7 @@ def advise(text: str, *argv: Argument, more: str = "") -> Hint:
 
 
 def chain(text: str, commands: Sequence[Argv]) -> Hint:
-    """Return what to do in words ("" for none), and the commands that do it one after the other."""
+    """Return what to do in words ("" for none), and the commands that do it, in their order."""
     return Hint(Step(text, tuple(commands)))
 
 
@@ -104,7 +105,9 @@ def join_hints(*hints: AnyHint) -> Hint:
 def steps_of(hint: AnyHint) -> tuple[Step, ...]:
     if isinstance(hint, Hint):
         return hint.steps
-    return (Step(hint),) if hint else ()
+    if hint:
+        return (Step(hint),)
+    return ()
 
 
 def commands_of(hint: AnyHint) -> list[Argv]:
@@ -117,7 +120,7 @@ def blank(start: str, name: str, end: str = "") -> Word:
 
 
 def split_blanks(text: str, name: str) -> Argument:
-    """Return a word of ours, such as an example in JSON, with a blank for each "..." in it."""
+    """Return a word with a blank for each "..." in it, such as an example in JSON."""
     if UNFILLED not in text:
         return text
     literal, *rest = text.split(UNFILLED)
@@ -131,12 +134,10 @@ def change_words(hint: AnyHint, change: Callable[[Argument], Argument]) -> AnyHi
     """Return the hint with each word of its commands changed."""
     if not isinstance(hint, Hint):
         return hint
-    steps = [
-        step._replace(
-            commands=tuple(tuple(change(word) for word in argv) for argv in step.commands)
-        )
-        for step in hint.steps
-    ]
+    steps = []
+    for step in hint.steps:
+        commands = [tuple(map(change, argv)) for argv in step.commands]
+        steps.append(step._replace(commands=tuple(commands)))
     return Hint(*steps)
 
 
@@ -148,8 +149,13 @@ def fill_blank(hint: AnyHint, wanted: Blank, value: str) -> AnyHint:
             return value
         if not isinstance(word, Word) or wanted not in word.parts:
             return word
-        filled = Word(tuple(value if part == wanted else part for part in word.parts))
-        if any(isinstance(part, Blank) for part in filled.parts):
+        parts = list(word.parts)
+        for index, part in enumerate(parts):
+            if part == wanted:
+                parts[index] = value
+
+        filled = Word(tuple(parts))
+        if any(isinstance(part, Blank) for part in parts):
             return filled
         return write_word(filled)
 
@@ -161,12 +167,17 @@ def change_texts(hint: AnyHint, change: Callable[[str], str]) -> AnyHint:
     if not isinstance(hint, Hint):
         return change(hint)
 
+    def change_part(part: str | Blank | Output) -> str | Blank | Output:
+        if isinstance(part, str):
+            return change(part)
+        return part
+
     def change_word(word: Argument) -> Argument:
         if isinstance(word, Word):
-            return Word(
-                tuple(change(part) if isinstance(part, str) else part for part in word.parts)
-            )
-        return word if isinstance(word, Blank) else change(word)
+            return Word(tuple(map(change_part, word.parts)))
+        if isinstance(word, Blank):
+            return word
+        return change(word)
 
     steps = [step._replace(text=change(step.text), more=change(step.more)) for step in hint.steps]
     return change_words(Hint(*steps), change_word)
@@ -176,13 +187,16 @@ def change_texts(hint: AnyHint, change: Callable[[str], str]) -> AnyHint:
 
 
 def write_hint(hint: AnyHint, write_commands: Callable[[Sequence[Argv]], str]) -> str:
-    """Return a hint as one text. write_commands: how commands are written that run one after the
-    other.
+    """Return a hint as one text.
+
+    write_commands: how commands are written that run one after the other.
     """
     written = ""
     for step in steps_of(hint):
-        if written:
-            written += " " if written.endswith("?") else "; "
+        if written.endswith("?"):
+            written += " "
+        elif written:
+            written += "; "
         written += _write_step(step, write_commands)
     return written
 
@@ -190,7 +204,9 @@ def write_hint(hint: AnyHint, write_commands: Callable[[Sequence[Argv]], str]) -
 def _write_step(step: Step, write_commands: Callable[[Sequence[Argv]], str]) -> str:
     if not step.commands:
         return step.text + step.more
-    lead = f"{step.text}: " if step.text else ""
+    lead = ""
+    if step.text:
+        lead = f"{step.text}: "
     return f"{lead}{write_commands(step.commands)}{step.more}"
 
 
@@ -200,8 +216,9 @@ def write_shell(commands: Sequence[Argv]) -> str:
 
 
 def describe_hint(hint: AnyHint) -> dict[str, Any]:
-    """Return the members of a JSON object that carry a hint: its text, and its commands as lists of
-    words, if it has any.
+    """Return the members of a JSON object that carry a hint.
+
+    They are its text, and its commands as lists of words, if it has any.
     """
     commands = [write_plain(argv) for argv in commands_of(hint)]
     members: dict[str, Any] = {"hint": hint}
@@ -218,7 +235,7 @@ def encode_hint(value: object) -> str:
 
 
 def write_plain(argv: Argv) -> list[str]:
-    """Return the words as a program gets them, with "..." where a user has something to fill in."""
+    """Return the words as a program gets them, with "..." where a user fills something in."""
     return [write_word(word) for word in argv]
 
 
@@ -228,10 +245,12 @@ def write_word(word: Argument) -> str:
         return word
     if isinstance(word, Blank):
         return word.sign
-    return "".join(part if isinstance(part, str) else _write_part(part) for part in word.parts)
+    return "".join(map(_write_part, word.parts))
 
 
-def _write_part(part: Blank | Output) -> str:
+def _write_part(part: str | Blank | Output) -> str:
+    if isinstance(part, str):
+        return part
     if isinstance(part, Blank):
         return part.sign
     return f"$({' '.join(map(quote_word, part.argv))})"
@@ -245,20 +264,20 @@ def _quote(word: Argument) -> str:
 
     literal = "".join(part for part in word.parts if isinstance(part, str))
     if any(isinstance(part, Output) for part in word.parts) or _quote_text(literal) == literal:
-        return "".join(
-            quote_word(part) if isinstance(part, str) else _quote_part(part) for part in word.parts
-        )
+        return "".join(map(_quote_part, word.parts))
     return _quote_text(write_word(word))
 
 
-def _quote_part(part: Blank | Output) -> str:
+def _quote_part(part: str | Blank | Output) -> str:
+    if isinstance(part, str):
+        return quote_word(part)
     if isinstance(part, Blank) and part.sign != UNFILLED:
         return part.sign
     return f'"{_write_part(part)}"'
 
 
 def _quote_text(text: str) -> str:
-    """Of an option with a value, only the value is in quotes: --step='two words'."""
+    """Return a word, in quotes if it needs them; an option quotes its value: --step='two words'."""
     name, sign, value = text.partition("=")
     if not (sign and value and text.startswith("--")) or quote_word(name) != name:
         return quote_word(text)

@@ -1,6 +1,4 @@
-"""Why a text is not JSON: a slow, careful second reading that finds the first fault and says where
-it is.
-"""
+"""Say why a text is not JSON: a slow, careful second reading finds the first fault and where."""
 
 import json
 import re
@@ -22,7 +20,7 @@ _HINTS = {
 
 
 class Fault(Exception):  # noqa: N818 (it is returned: an answer, not an error)
-    """code: "json/..." as a finding has it. offset: in characters from 0."""
+    """Say what is wrong. code: "json/..." as a finding has it. offset: in characters from 0."""
 
     def __init__(self, code: str, message: str, offset: int, hint: str = "") -> None:
         self.code = code
@@ -36,7 +34,10 @@ def _syntax(message: str, offset: int, hint: str = "") -> Fault:
 
 
 def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
-    """start: where the document begins. max_depth: how many containers may lie in one another."""
+    """Return the first fault of a text, None if there is none.
+
+    start: where the document begins. max_depth: how many containers may lie in one another.
+    """
     start = _skip(text, start)
     try:
         if start == len(text):
@@ -49,52 +50,61 @@ def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
     return None
 
 
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
+def _skip(text: str, offset: int) -> int:
+    match = _SPACE.match(text, offset)
+    if match:
+        return match.end()
+    return offset
 
 
-def _read_value(text: str, at: int, depth: int) -> int:
+def _read_value(text: str, offset: int, depth: int) -> int:
     if depth < 0:
-        raise Fault("json/too-deep", "", at)
-    first = text[at : at + 1]
+        raise Fault("json/too-deep", "", offset)
+    first = text[offset : offset + 1]
     if first == "{":
-        return _read_object(text, at, depth)
+        return _read_object(text, offset, depth)
     if first == "[":
-        return _read_array(text, at, depth)
-    return _read_string(text, at) if first == '"' else _read_scalar(text, at)
+        return _read_array(text, offset, depth)
+    if first == '"':
+        return _read_string(text, offset)
+    return _read_scalar(text, offset)
 
 
-def _read_scalar(text: str, at: int) -> int:
-    word = _WORD.match(text, at)
+def _read_scalar(text: str, offset: int) -> int:
+    word = _WORD.match(text, offset)
     if word and word.group() in _LITERALS:
         return word.end()
     if word and word.group() in _CONSTANTS:
         raise Fault(
-            "json/not-a-number", f"{word.group()} is not JSON", at, "write null or a number"
+            "json/not-a-number", f"{word.group()} is not JSON", offset, "write null or a number"
         )
 
-    number = _NUMBER.match(text, at)
+    number = _NUMBER.match(text, offset)
     if number:
         return number.end()
-    if at >= len(text):
-        raise _syntax("unexpected end of the file, expected a value: it was cut off", at)
-    raise _syntax(f"expected a value, found {_quoted(text, at)}", at, _HINTS.get(text[at], ""))
-
-
-def _quoted(text: str, at: int) -> str:
-    return repr(
-        escape_controls(
-            shorten(text[at : at + 20].splitlines()[0] if text[at].strip() else text[at], 16)
-        )
+    if offset >= len(text):
+        raise _syntax("unexpected end of the file, expected a value: it was cut off", offset)
+    raise _syntax(
+        f"expected a value, found {_quoted(text, offset)}", offset, _HINTS.get(text[offset], "")
     )
 
 
-def _read_string(text: str, at: int) -> int:
-    start = _STRING_START.match(text, at)
-    end = start.end() if start else at
+def _quoted(text: str, offset: int) -> str:
+    """Return what is at an offset, to the end of its line, as a message shows it."""
+    shown = text[offset]
+    if shown.strip():
+        shown = text[offset : offset + 20].splitlines()[0]
+    return repr(escape_controls(shorten(shown, 16)))
+
+
+def _read_string(text: str, offset: int) -> int:
+    start = _STRING_START.match(text, offset)
+    end = offset
+    if start:
+        end = start.end()
+
     if end >= len(text):
-        raise _syntax("the file ends inside a string: it was cut off", at)
+        raise _syntax("the file ends inside a string: it was cut off", offset)
     if text[end] == '"':
         return end + 1
     if text[end] == "\\":
@@ -104,52 +114,55 @@ def _read_string(text: str, at: int) -> int:
     )
 
 
-def _read_object(text: str, at: int, depth: int) -> int:
+def _read_object(text: str, offset: int, depth: int) -> int:
     seen: set[str] = set()
-    at = _skip(text, at + 1)
-    if text[at : at + 1] == "}":
-        return at + 1
+    offset = _skip(text, offset + 1)
+    if text[offset : offset + 1] == "}":
+        return offset + 1
     while True:
-        at = _read_member(text, at, depth, seen)
-        if text[at : at + 1] == "}":
-            return at + 1
-        at = _expect_comma(text, at, "}")
+        offset = _read_member(text, offset, depth, seen)
+        if text[offset : offset + 1] == "}":
+            return offset + 1
+        offset = _expect_comma(text, offset, "}")
 
 
-def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
-    if at >= len(text):
-        raise _syntax("the file ends inside an object: it was cut off", at)
-    if text[at] != '"':
-        message = f"expected a key in double quotes, found {_quoted(text, at)}"
-        raise _syntax(message, at, _HINTS.get(text[at], ""))
+def _read_member(text: str, offset: int, depth: int, seen: set[str]) -> int:
+    if offset >= len(text):
+        raise _syntax("the file ends inside an object: it was cut off", offset)
+    if text[offset] != '"':
+        message = f"expected a key in double quotes, found {_quoted(text, offset)}"
+        raise _syntax(message, offset, _HINTS.get(text[offset], ""))
 
-    end = _read_string(text, at)
-    key = json.loads(text[at:end])
+    end = _read_string(text, offset)
+    key = json.loads(text[offset:end])
     if key in seen:
-        message = f"the key {_quoted(key, 0) if key else repr('')} appears twice in one object"
-        raise Fault("json/duplicate-key", message, at, "remove the wrong one")
+        shown = "''"
+        if key:
+            shown = _quoted(key, 0)
+        message = f"the key {shown} appears twice in one object"
+        raise Fault("json/duplicate-key", message, offset, "remove the wrong one")
 
     seen.add(key)
-    at = _skip(text, end)
-    if text[at : at + 1] != ":":
-        raise _syntax("a colon is missing after the key", at)
-    return _skip(text, _read_value(text, _skip(text, at + 1), depth - 1))
+    offset = _skip(text, end)
+    if text[offset : offset + 1] != ":":
+        raise _syntax("a colon is missing after the key", offset)
+    return _skip(text, _read_value(text, _skip(text, offset + 1), depth - 1))
 
 
-def _read_array(text: str, at: int, depth: int) -> int:
-    at = _skip(text, at + 1)
-    if text[at : at + 1] == "]":
-        return at + 1
+def _read_array(text: str, offset: int, depth: int) -> int:
+    offset = _skip(text, offset + 1)
+    if text[offset : offset + 1] == "]":
+        return offset + 1
     while True:
-        at = _skip(text, _read_value(text, at, depth - 1))
-        if text[at : at + 1] == "]":
-            return at + 1
-        at = _expect_comma(text, at, "]")
+        offset = _skip(text, _read_value(text, offset, depth - 1))
+        if text[offset : offset + 1] == "]":
+            return offset + 1
+        offset = _expect_comma(text, offset, "]")
 
 
-def _expect_comma(text: str, at: int, closing: str) -> int:
-    if at >= len(text):
-        raise _syntax(f"the file ends before a closing {closing}: it was cut off", at)
-    if text[at] != ",":
-        raise _syntax(f"a comma or {closing}, found {_quoted(text, at)}", at)
-    return _skip(text, at + 1)
+def _expect_comma(text: str, offset: int, closing: str) -> int:
+    if offset >= len(text):
+        raise _syntax(f"the file ends before a closing {closing}: it was cut off", offset)
+    if text[offset] != ",":
+        raise _syntax(f"a comma or {closing}, found {_quoted(text, offset)}", offset)
+    return _skip(text, offset + 1)

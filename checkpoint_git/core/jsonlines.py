@@ -1,4 +1,4 @@
-"""JSON Lines: a record on each line, read as the list of its records."""
+"""Read JSON Lines, a record on each line, as the list of its records."""
 
 from checkpoint_git.core.jsontext import (
     BYTE_ORDER_MARK,
@@ -19,27 +19,38 @@ if TYPE_CHECKING:
 
 
 def parse_lines(text: str) -> Node:
-    """Return the list of a text's records. Raise JsonTextError for a line that is not one object or
-    list.
+    """Return the list of a text's records.
 
-    Empty lines are allowed. The node begins at the first record and ends behind the last one.
+    Raise JsonTextError for a line that is not one object or list. Empty lines are allowed. The
+    node begins at the first record and ends behind the last one.
     """
     records: list[Node] = []
-    at = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
-    while at < len(text):
-        end = text.find("\n", at)
-        if end < 0:
-            end = len(text)
-        start = skip_space(text, at)
+    offset = _find_start(text)
+    while offset < len(text):
+        end = _find_line_end(text, offset)
+        start = skip_space(text, offset)
         if start < end:
             value = _read_record(text, start, end)
             records.append(node_at(text, start, start, value, end - start < LAZY_BELOW))
-        at = end + 1
+        offset = end + 1
 
     values = [record.value for record in records]
     if not records:
-        return Node(text, at, at, at, values, records)
+        return Node(text, offset, offset, offset, values, records)
     return Node(text, records[0].start, records[0].start, records[-1].end, values, records)
+
+
+def _find_start(text: str) -> int:
+    if text.startswith(BYTE_ORDER_MARK):
+        return len(BYTE_ORDER_MARK)
+    return 0
+
+
+def _find_line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    if end < 0:
+        return len(text)
+    return end
 
 
 def _read_record(text: str, start: int, end: int) -> "Any":
@@ -74,13 +85,10 @@ def parse_any(text: str) -> Node:
 
 
 def begins_with_record(text: str) -> bool:
-    """Return whether the first line that is not empty is a record, so that the text is meant as
-    JSON Lines.
-    """
-    start = skip_space(text, len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
-    end = text.find("\n", start)
+    """Return whether a text is JSON Lines: its first line that is not empty is a record."""
+    start = skip_space(text, _find_start(text))
     try:
-        _read_record(text, start, len(text) if end < 0 else end)
+        _read_record(text, start, _find_line_end(text, start))
     except JsonTextError:
         return False
     return True

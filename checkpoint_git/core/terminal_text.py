@@ -24,10 +24,12 @@ def escape_controls(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(character if character in keep else _shown(character) for character in text)
+    return "".join(_shown(character, keep) for character in text)
 
 
-def _shown(character: str) -> str:
+def _shown(character: str, keep: str) -> str:
+    if character in keep:
+        return character
     code = ord(character)
     if code < 0x20 or 0x7F <= code < 0xA0:
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{code:02x}")
@@ -51,7 +53,9 @@ def quote_word(text: str) -> str:
 
 def plain_path(path: str) -> str:
     """Return a path that no program takes for an option."""
-    return f"./{path}" if path.startswith("-") else path
+    if path.startswith("-"):
+        return f"./{path}"
+    return path
 
 
 def quote_path(path: str) -> str:
@@ -83,5 +87,7 @@ def join_some(items: "Sequence[str]", most: int = 5, separator: str = ", ") -> s
     joined = separator.join(items[:most])
     if len(items) <= most:
         return joined
-    gap = " " if separator == ", " else separator
+    gap = separator
+    if separator == ", ":
+        gap = " "
     return f"{joined}{gap}and {len(items) - most} more"
