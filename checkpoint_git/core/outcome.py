@@ -1,5 +1,6 @@
-"""What goes into a command and what comes out of one: values that the command line makes and the
-report renders.
+"""Hold what goes into a command and what comes out of one.
+
+The command line makes these values, and the report renders them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +19,9 @@ SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID",
 
 
 class Invocation(NamedTuple):
-    """The world as a command may see it. now: seconds since 1970, UTC. interactive: a user can be
-    asked.
+    """Hold the world as a command may see it.
+
+    now: seconds since 1970, UTC. interactive: a user can be asked.
     """
 
     cwd: str
@@ -32,13 +34,18 @@ class Invocation(NamedTuple):
 
     @property
     def session(self) -> str:
-        """The agent's, as its environment names it, else ""."""
-        return next((name for key in SESSIONS if (name := self.env.get(key))), "")
+        """Return the agent's session as its environment names it, else ""."""
+        for key in SESSIONS:
+            name = self.env.get(key)
+            if name:
+                return name
+        return ""
 
     @property
     def height(self) -> int:
-        """Return the lines of the terminal that is written to, 0 for another stream and an unknown
-        height.
+        """Return the lines of the terminal that is written to, 0 if that is unknown.
+
+        Another stream has 0 too.
         """
         if not self.stdout.isatty():
             return 0
@@ -53,20 +60,22 @@ class Invocation(NamedTuple):
             return 0
 
     def ask(self, question: str, lines: "Iterable[Block]" = ()) -> str:
-        """The line that the user answers, "" at the end of input. lines: shown first."""
+        """Return the line that the user answers, "" at the end of input. lines: shown first."""
         for line in lines:
-            self.stderr.write(f"{escape_controls(line.text)}\n" if isinstance(line, Line) else "")
+            if isinstance(line, Line):
+                self.stderr.write(f"{escape_controls(line.text)}\n")
         self.stderr.write(f"{escape_controls(question)} ")
         self.stderr.flush()
         return self.stdin.readline()
 
 
 class Line(NamedTuple):
-    """One line for a person, or one cell of a table. Text may come from a checkpoint: the report
-    escapes it. glyph: a sign in front, on terminals only. It never carries the meaning alone: the
-    text says the same. hang: the blanks in front of the later lines, when a terminal wraps it; 0:
-    two more than the first has; -1: source, never wrapped. hint: what to do, after the text, or
-    alone if that is "".
+    """Hold one line for a person, or one cell of a table.
+
+    text: it may come from a checkpoint; the report escapes it. glyph: a sign in front, on
+    terminals only. It never carries the meaning alone: the text says the same. hang: the blanks in
+    front of the later lines, when a terminal wraps it; 0: two more than the first has; -1: source,
+    never wrapped. hint: what to do, after the text, or alone if that is "".
     """
 
     text: str
@@ -77,19 +86,23 @@ class Line(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """The text with its hint behind it."""
+        """Return the text with its hint behind it."""
         if not self.hint:
             return self.text
         if not self.text.strip() or self.text.endswith(" "):
             return f"{self.text}{self.hint}"
         first = steps_of(self.hint)[0]
-        sign = ": " if first.commands and not first.text else "; "
+        sign = "; "
+        if first.commands and not first.text:
+            sign = ": "
         return f"{self.text}{sign}{self.hint}"
 
 
 class Table(NamedTuple):
-    """Columns for a person; every row has one cell a header. The report fits it to the width. firm:
-    the columns that are never made narrower. has_tail: the last column may be below its row.
+    """Hold columns for a person; the report fits them to the width.
+
+    rows: each has one cell a header. firm: the columns that are never made narrower. has_tail: the
+    last column may be below its row.
     """
 
     headers: tuple[str, ...]
@@ -102,8 +115,9 @@ Block = Line | Table
 
 
 class Cause(NamedTuple):
-    """What several findings have in common. finding: speaks for all of them, without their files.
-    files: as shown.
+    """Name what several findings have in common.
+
+    finding: speaks for all of them, without their files. files: as shown.
     """
 
     finding: Finding
@@ -112,9 +126,10 @@ class Cause(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """The findings for a person: each entry with how many it stands for. command: shows every
-    finding. causes: stand for the entries, where a screen is too small for these. offer: what fixes
-    several of them at once.
+    """Gather the findings for a person.
+
+    entries: each with how many it stands for. command: shows every finding. causes: stand for the
+    entries, where a screen is too small for these. offer: what fixes several of them at once.
     """
 
     entries: Sequence[tuple[Finding, int]]
@@ -124,7 +139,9 @@ class Digest(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """data: the JSON document of --json, to which the report adds schema_version, command and
+    """Hold what a command found out or did.
+
+    data: the JSON document of --json, to which the report adds schema_version, command and
     findings. blocks: the same for a person, before the findings; summary: what is after them.
     exit_code: None means 1 when a finding is an error, else 0. digest: as text, in place of the
     findings.
@@ -139,7 +156,9 @@ class Outcome(NamedTuple):
 
     @property
     def code(self) -> int:
-        return int(has_errors(list(self.findings))) if self.exit_code is None else self.exit_code
+        if self.exit_code is not None:
+            return self.exit_code
+        return int(has_errors(list(self.findings)))
 
 
 class Answer(NamedTuple):

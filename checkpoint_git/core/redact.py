@@ -1,4 +1,4 @@
-"""What looks like a secret in a text, taken out before the text leaves the repository. Pure."""
+"""Take what looks like a secret out of a text before it leaves the repository. Pure."""
 
 import re
 from typing import Any
@@ -30,7 +30,8 @@ _LOGIN = re.compile(
 # API_KEY=..., AccountKey: ..., Bearer ...: secrets where the value looks drawn at random and is
 # neither called nor asked for a member
 _ASSIGNED = re.compile(
-    r"((?:(?:api|access|account|auth|bot|client|encryption|master|private|secret)[-_]?(?:key|secret|token)(?:_base)?"
+    r"((?:(?:api|access|account|auth|bot|client|encryption|master|private|secret)"
+    r"[-_]?(?:key|secret|token)(?:_base)?"
     r"|secret|password|passwd) ?[=:] ?\\?[\"']?|(?<![a-z])(?:bearer|basic) )"
     r"([A-Za-z0-9+/_~=-]{16,}+(?!\(|\.\w)|[A-Za-z0-9+/_~=-]{11,15}(?=\.\.\.))",
     re.IGNORECASE,
@@ -56,11 +57,13 @@ _ANNOUNCED = (
     re.compile(_NAME % _MADE + _SEPARATOR + _NO_WORD + _VALUE),
 )
 _OPTION = re.compile(
-    r"(?i)(--(?:[a-z0-9]{1,20}-){0,3}(?:password|passwd|secret|token|api-key|access-key)\s+)([^\s-][^\s]{3,})"
+    r"(?i)(--(?:[a-z0-9]{1,20}-){0,3}(?:password|passwd|secret|token|api-key|access-key)\s+)"
+    r"([^\s-][^\s]{3,})"
 )
 # ?token=... of an address
 _QUERY = re.compile(
-    r"(?i)([?&][\w-]{0,30}(?:token|key|secret|password|sig|signature)=)(?!\[redacted\])[^\s&#\"'<>]{4,}"
+    r"(?i)([?&][\w-]{0,30}(?:token|key|secret|password|sig|signature)=)"
+    r"(?!\[redacted\])[^\s&#\"'<>]{4,}"
 )
 _BEARER = re.compile(r"(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9+/._~=-]{16,})")
 # a long run of letters of both kinds and digits: no word, no path and no hash is like that
@@ -70,29 +73,32 @@ _RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{40,}")
 # It knows shapes, not meanings: a false alarm hides a word, a miss shows one, so the shapes are
 # wide where a word is announced as a secret and narrow where it is not.
 def redact(text: str) -> str:
-    """What announces a secret, and hosts, stay."""
+    """Return the text with its secrets hidden; words that announce one, and hosts, stay."""
     if len(text) < 8:
         return text
     text = hide_tokens(text)
     for pattern in (*_ANNOUNCED, _OPTION, _BEARER):
         text = pattern.sub(rf"\g<1>{HIDDEN}", text)
+    return _RUN.sub(_hide_run, text)
+
+
+def _hide_run(run: re.Match[str]) -> str:
     # a hash and a name in small letters stay
-    return _RUN.sub(
-        lambda run: HIDDEN if _is_random(run[0]) and not run[0].islower() else run[0], text
-    )
+    if run[0].islower() or not _is_random(run[0]):
+        return run[0]
+    return HIDDEN
 
 
 def hide_tokens(text: str) -> str:
-    """Only what has the shape of a key, a token or an address's password: nothing an agent has to
-    know is lost.
+    """Return the text without keys, tokens and addresses' passwords, by their shapes alone.
+
+    Nothing that an agent has to know is lost.
     """
     if "-----BEGIN" in text:
         text = _KEY_BLOCK.sub(HIDDEN, text)
     if "//" in text or "~1~1" in text or "\\/" in text or "%2" in text:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
-    text = _ASSIGNED.sub(
-        lambda found: found[1] + HIDDEN if _is_random(found[2]) else found[0], text
-    )
+    text = _ASSIGNED.sub(_hide_assigned, text)
     if "?" in text or "&" in text:
         text = _QUERY.sub(rf"\g<1>{HIDDEN}", text)
     for rule in find_rules(text):
@@ -100,18 +106,27 @@ def hide_tokens(text: str) -> str:
     return text
 
 
+def _hide_assigned(found: re.Match[str]) -> str:
+    if _is_random(found[2]):
+        return found[1] + HIDDEN
+    return found[0]
+
+
 def hide_tokens_in(value: Any) -> Any:
-    """A JSON value, its keys included."""
+    """Return a JSON value with the tokens in its texts hidden, its keys included."""
     if isinstance(value, dict):
         return {hide_tokens(key): hide_tokens_in(item) for key, item in value.items()}
     if isinstance(value, list):
         return [hide_tokens_in(item) for item in value]
-    return hide_tokens(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return hide_tokens(value)
+    return value
 
 
 def holds_secret(text: str) -> bool:
-    """Only what has the shape of a key, a token or a password: words that announce one are
-    everywhere in code.
+    """Return whether a text has a key, a token or a password, by their shapes alone.
+
+    Words that announce one are everywhere in code.
     """
     shapes = [found[0] for rule in find_rules(text) for found in rule.find_all(text)]
     shapes += [found[2] for found in _ASSIGNED.finditer(text) if _is_random(found[2])]
@@ -120,12 +135,16 @@ def holds_secret(text: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Neither words nor a path nor a version nor a hash in capitals: digits in two places, or a
-    long run.
+    """Return whether a value looks drawn at random.
+
+    It has digits in two places, in one if it is long, and is neither words nor a path nor a
+    version nor a hash in capitals.
     """
     is_joined = value.count("/") > 2 or sum(map(value.count, "-_/~+=")) > len(value) // 8
     is_worded = sum(map(len, re.findall("[A-Za-z][a-z]{3,}", value))) > len(value) // 3
-    is_mixed = (
-        len(re.findall("[0-9]+", value)) > (0 if len(value) >= 40 else 1) and value != value.upper()
-    )
+    least_numbers = 2
+    if len(value) >= 40:
+        least_numbers = 1
+    has_digits = len(re.findall("[0-9]+", value)) >= least_numbers
+    is_mixed = has_digits and value != value.upper()
     return is_mixed and not is_joined and not is_worded

@@ -1,8 +1,8 @@
-"""What keys and tokens look like: one row for each shape that a vendor gives them.
+"""Recognize keys and tokens: the table has one row for each shape that a vendor gives them.
 
 A row holds facts that vendors publish (how a token begins, how long it is, of which letters), and
-names where they stand. A shape that nothing announces, a long random text alone, has no row: hashes
-and identifiers look like that too.
+names where they stand. A shape that nothing announces, a long random text alone, has no row:
+hashes and identifiers look like that too.
 """
 
 import re
@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 
 class SecretRule(NamedTuple):
-    """signs: fixed texts, of which every match has one. pattern: a regular expression that begins
+    """Describe the shape of one vendor's key or token.
+
+    signs: fixed texts, of which every match has one. pattern: a regular expression that begins
     behind no letter or digit. source: who describes the shape. is_word: a sign begins ordinary
     words too, so that a token of which a message shows only the beginning is not recognized.
     """
@@ -24,7 +26,7 @@ class SecretRule(NamedTuple):
 
     @property
     def wide_pattern(self) -> str:
-        """The pattern, and what a message left of a token in front of dots."""
+        """Return the pattern, widened to what a message left of a token in front of dots."""
         if self.is_word:
             return self.pattern
 
@@ -32,8 +34,9 @@ class SecretRule(NamedTuple):
         return rf"{self.pattern}|(?:{begins})[A-Za-z0-9_.-]{{8,60}}\.\.\."
 
     def is_suspected(self, text: str) -> bool:
-        """Return whether the shape is anywhere, also behind a letter: in JSON that may belong to an
-        escape.
+        """Return whether the shape is anywhere, also behind a letter.
+
+        In JSON, the letter may belong to an escape.
         """
         return re.search(self.wide_pattern, text) is not None
 
@@ -42,15 +45,14 @@ class SecretRule(NamedTuple):
         return re.finditer(f"{_ALONE}(?:{self.pattern})", text)
 
     def hide(self, text: str, instead: str) -> str:
-        """Return the text with every token replaced, also one of which a message shows the
-        beginning.
-        """
+        """Return the text with every token replaced, also one that a message cut short."""
         return re.sub(f"{_ALONE}(?:{self.wide_pattern})", instead, text)
 
 
 _ALONE = "(?<![A-Za-z0-9])"
 
-# "gitleaks: NAME" is a rule of https://github.com/gitleaks/gitleaks, which says where a vendor describes the shape
+# "gitleaks: NAME" is a rule of https://github.com/gitleaks/gitleaks, which says where a vendor
+# describes the shape
 # fmt: off
 RULES = (
     SecretRule("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
@@ -59,7 +61,8 @@ RULES = (
     SecretRule("GitHub fine-grained token", ("github_pat_",),
                "github_pat_[A-Za-z0-9_]{16,}",
                "gitleaks: github-fine-grained-pat"),
-    SecretRule("GitLab token", ("glpat-", "glptt-", "glrt-", "gldt-", "glsoat-", "glcbt-", "glagent-"),
+    SecretRule("GitLab token",
+               ("glpat-", "glptt-", "glrt-", "gldt-", "glsoat-", "glcbt-", "glagent-"),
                "gl(?:pat|ptt|rt|dt|soat|cbt|agent)-[A-Za-z0-9_-]{12,}",
                "gitleaks: gitlab-pat"),
     SecretRule("Docker Hub token", ("dckr_pat_", "dckr_oat_"),
@@ -100,7 +103,8 @@ RULES = (
                "gitleaks: aws-access-token"),
     SecretRule("Azure shared access signature", ("sig=",),
                "sig=[A-Za-z0-9%/+]{40,}(?:%3[Dd]|=)",
-               "https://learn.microsoft.com/azure/storage/common/storage-sas-overview", is_word=True),
+               "https://learn.microsoft.com/azure/storage/common/storage-sas-overview",
+               is_word=True),
     SecretRule("Google API key", ("AIza",),
                "AIza[A-Za-z0-9_-]{30,}",
                "gitleaks: gcp-api-key"),
@@ -197,7 +201,8 @@ RULES = (
     SecretRule("Supabase secret key", ("sb_secret_",),
                "sb_secret_[A-Za-z0-9_-]{20,}",
                "https://supabase.com/docs/guides/api/api-keys"),
-    SecretRule("GitLab token of a feed, application or runner", ("glft-", "gloas-", "glimt-", "glffct-", "GR1348941"),
+    SecretRule("GitLab token of a feed, application or runner",
+               ("glft-", "gloas-", "glimt-", "glffct-", "GR1348941"),
                "(?:gl(?:ft|oas|imt|ffct)-|GR1348941)[A-Za-z0-9_-]{20,}",
                "gitleaks: gitlab-feed-token"),
     SecretRule("Bitbucket token", ("ATBB", "ATCTT3"),
@@ -205,7 +210,8 @@ RULES = (
                "https://support.atlassian.com/bitbucket-cloud/docs/access-tokens/"),
     SecretRule("Trello token", ("ATTA",),
                "ATTA[A-Za-z0-9]{60,}",
-               "https://developer.atlassian.com/cloud/trello/guides/rest-api/authorization/", is_word=True),
+               "https://developer.atlassian.com/cloud/trello/guides/rest-api/authorization/",
+               is_word=True),
     SecretRule("LangSmith key", ("lsv2_",),
                "lsv2_[ps][tk]_[a-f0-9]{32}_[a-f0-9]{10}",
                "https://docs.langchain.com/langsmith/create-account-api-key"),
@@ -294,7 +300,8 @@ RULES = (
                "sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{56,}",
                "gitleaks: square-access-token", is_word=True),
     SecretRule("Plaid token", ("access-",),
-               "access-(?:sandbox|development|production)-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}",
+               "access-(?:sandbox|development|production)-"
+               "[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}",
                "gitleaks: plaid-api-token", is_word=True),
     SecretRule("Flutterwave key", ("FLWSECK",),
                "FLWSECK(?:_TEST)?-[a-f0-9]{12,}",

@@ -1,4 +1,4 @@
-"""Untrusted text quoted for a model that may obey it: each line is marked as a quotation. Pure."""
+"""Quote untrusted text for a model that may obey it: each line is marked as a quotation. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -22,43 +22,39 @@ _ASSIGNING = re.compile(
     r"(?:key|secret|token|_base|password|passwd|sig|signature) ?[=:]|(?:bearer|basic) "
 )
 # of an address, also in a JSON pointer and in another address
-_SLASHES = (
-    "://",
-    ":~1~1",
-    "%3a%2f%2f",
-)
+_SLASHES = ("://", ":~1~1", "%3a%2f%2f")
 # of an address with a password; the dots where a message cut it off
-_LOGIN_SIGNS = (
-    "@",
-    "%40",
-    "...",
-)
+_LOGIN_SIGNS = ("@", "%40", "...")
 _ANNOUNCING = ("pass", "pwd", "secret", "token", "key", "credential", "sig", "bearer", "basic")
 
 
 def clean(text: str, limit: int) -> str:
-    """At most `limit` letters on one line, without control, format or invisible letters, tags made
-    harmless. Unlike terminal_text.escape_controls it leaves nothing of them: what reads it has no
-    use for an escape.
+    """Return at most `limit` letters of a text on one line, with tags made harmless.
+
+    Control, format and invisible letters go. Unlike terminal_text.escape_controls it leaves
+    nothing of them: what reads it has no use for an escape.
     """
     text = text[: limit * _MOST_READ]
     if not (text.isascii() and text.isprintable()):
-        hidden = {
-            ord(letter): " " if letter.isspace() else None
-            for letter in set(text)
-            if not _is_shown(letter)
-        }
+        hidden: dict[int, str | None] = {}
+        for letter in set(text):
+            if letter.isspace():
+                hidden[ord(letter)] = " "
+            elif not _is_shown(letter):
+                hidden[ord(letter)] = None
         text = text.translate(hidden)
 
     # only now: a letter that nobody sees may have been within a token
     text = str(hide_secrets(text, text))
     text = " ".join(text.split()).replace(">>>", "\u203a\u203a\u203a")
     # what looks like a tag or like an end of the fence is written with other brackets
-    return shorten(re.sub(r"<(?=[^\W\d_]|[/!?|<])", "\u2039", text) if "<" in text else text, limit)
+    if "<" in text:
+        text = re.sub(r"<(?=[^\W\d_]|[/!?|<])", "\u2039", text)
+    return shorten(text, limit)
 
 
 def hide_secrets(value: Any, text: str) -> Any:
-    """A JSON value whose texts show no token. text: the value as it is written."""
+    """Return a JSON value with the tokens in its texts hidden. text: the value as written."""
     if not may_hold_secret(text.encode("utf-8", "replace")):
         return value
     from checkpoint_git.core.redact import hide_tokens_in  # late: it compiles large patterns
@@ -67,10 +63,13 @@ def hide_secrets(value: Any, text: str) -> Any:
 
 
 def hide_in_value(text: str) -> str:
-    """A text that a message quotes alone: what it announces as a password is hidden too."""
-    if not any(map(text.lower().__contains__, _ANNOUNCING)) and not may_hold_secret(
-        text.encode("utf-8", "replace")
-    ):
+    """Return a text that a message quotes alone, with its secrets hidden.
+
+    What it announces as a password is hidden too.
+    """
+    small = text.lower()
+    is_announced = any(word in small for word in _ANNOUNCING)
+    if not is_announced and not may_hold_secret(text.encode("utf-8", "replace")):
         return text
     from checkpoint_git.core.redact import redact  # late: it compiles large patterns
 
@@ -78,9 +77,10 @@ def hide_in_value(text: str) -> str:
 
 
 def hide_in_findings(outcome: Outcome) -> Outcome:
-    digest = outcome.digest and outcome.digest._replace(
-        entries=[(_hide_in(finding), count) for finding, count in outcome.digest.entries]
-    )
+    digest = outcome.digest
+    if digest is not None:
+        entries = [(_hide_in(finding), count) for finding, count in digest.entries]
+        digest = digest._replace(entries=entries)
     return outcome._replace(findings=list(map(_hide_in, outcome.findings)), digest=digest)
 
 
@@ -99,8 +99,9 @@ def _hide_in(finding: Finding) -> Finding:
 
 
 def may_hold_secret(data: bytes) -> bool:
-    """Return False if surely nothing is that redact takes for a secret. data: a text, or JSON as it
-    is written.
+    """Return False if surely nothing is in the data that redact takes for a secret.
+
+    data: a text, or JSON as it is written.
     """
     text = data.decode("utf-8", "replace")
     if "\\u00" in text and any(f"\\u00{digit}" in text for digit in range(2, 8)):
