@@ -277,7 +277,10 @@ def _quote_part(part: str | Blank | Output) -> str:
 
 
 def _quote_text(text: str) -> str:
-    """Return a word, in quotes if it needs them; an option quotes its value: --step='two words'."""
+    """Return a word, in quotes if it needs them.
+
+    Of an option with a value, only the value is in quotes: --step='two words'.
+    """
     name, sign, value = text.partition("=")
     if not (sign and value and text.startswith("--")) or quote_word(name) != name:
         return quote_word(text)

@@ -1,6 +1,4 @@
-"""Whole file or not at all, and on the disk: every lasting write of the package goes through
-here.
-"""
+"""Write a file whole or not at all, and onto the disk: every lasting write goes through here."""
 
 import os
 import stat
@@ -19,7 +17,7 @@ _TRIES = 5
 
 @contextmanager
 def reporting(path: str) -> Iterator[None]:
-    """OSError becomes a CheckpointError that says what a failed write means for the user."""
+    """Raise CheckpointError for an OSError: it says what a failed write means for the user."""
     try:
         yield
     except OSError as error:
@@ -27,24 +25,24 @@ def reporting(path: str) -> Iterator[None]:
 
 
 def write_file(
-    path: str, data: bytes, note: Callable[[], object] = lambda: None, *, known: bytes | None = None
+    path: str,
+    data: bytes,
+    note: Callable[[], object] = lambda: None,
+    *,
+    known: bytes | None = None,
 ) -> None:
-    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps
-    its mode. note: is called as soon as the content is there, before the disk has it. known: as in
-    replace_known, None for any content.
+    """Replace a file's content at once, and return when the disk has it.
+
+    A file that exists keeps its mode. note: is called as soon as the content is there, before the
+    disk has it. known: as in replace_known, None for any content.
     """
     with reporting(path):
         before = None
         with suppress(FileNotFoundError):
             before = os.lstat(path)
         if before is not None and not stat.S_ISREG(before.st_mode):
-            is_link = stat.S_ISLNK(before.st_mode)
-            what = (
-                "a symbolic link, and writing would follow it" if is_link else "not a regular file"
-            )
-            raise CheckpointError(
-                f"{escape_controls(path)} is {what}", "put a real file in its place"
-            )
+            raise _say_irregular(path, before)
+
         _clear_once(os.path.dirname(path) or ".")
         temporary = write_temporary(path, data, before, sync=True)
         try:
@@ -58,14 +56,21 @@ def write_file(
         sync_folder(os.path.dirname(path) or ".")
 
 
+def _say_irregular(path: str, status: os.stat_result) -> CheckpointError:
+    what = "not a regular file"
+    if stat.S_ISLNK(status.st_mode):
+        what = "a symbolic link, and writing would follow it"
+    return CheckpointError(f"{escape_controls(path)} is {what}", "put a real file in its place")
+
+
 def replace_known(
     path: str, known: bytes | None, data: bytes, note: Callable[[], object] = lambda: None
 ) -> None:
-    """Write a file that is as it was read, else raise CheckpointError: another process or an editor
-    wrote meanwhile.
+    """Write a file that is as it was read.
 
-    The lock keeps other commands out, unless the file system grants it to everybody. known: the
-    content that was read, None if there was no file. note: as of write_file.
+    Raise CheckpointError if another process or an editor wrote it meanwhile. The lock keeps other
+    commands out, unless the file system grants it to everybody. known: the content that was read,
+    None if there was no file. note: as of write_file.
     """
     if known is not None:
         write_file(path, data, note, known=known)
@@ -99,8 +104,9 @@ def _say_changed(path: str) -> CheckpointError:
 
 
 def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
-    """Writes a file that must not exist yet; False, nothing changed, where it does. The umask
-    lessens the mode.
+    """Write a file that must not exist yet. Return False, nothing changed, where it does.
+
+    mode: the umask lessens it.
     """
     with reporting(path):
         _clear_once(os.path.dirname(path) or ".")
@@ -123,18 +129,22 @@ def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
 
 
 def create_beside(path: str, ending: str, data: bytes) -> str:
-    """Writes a new file PATH with an ending, and a number where that name is taken; returns its
-    path.
+    """Write a new file PATH with an ending, and a number where that name is taken.
+
+    Return its path.
     """
     for number in range(1, 1000):
-        beside = f"{path}{ending}" + (f"-{number}" if number > 1 else "")
+        beside = f"{path}{ending}"
+        if number > 1:
+            beside += f"-{number}"
         if create_file(beside, data):
             return beside
     raise CheckpointError(f"no free name for a copy beside {path}", "remove the old copies")
 
 
 def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
-    # raises FileExistsError where the name is taken, which os.replace would not
+    """Give a temporary file its name. Raises FileExistsError where the name is taken."""
+    # os.replace would not raise it
     try:
         os.link(temporary, path)
         return
@@ -157,7 +167,7 @@ def remove_file(path: str) -> None:
 
 
 def make_folder(path: str, mode: int = 0o777) -> None:
-    """With those above it. mode: of each that is made, less what the umask removes."""
+    """Make a folder and those above it. mode: of all that are made; the umask lessens it."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path) or "."
@@ -168,7 +178,7 @@ def make_folder(path: str, mode: int = 0o777) -> None:
 
 
 def make_new_folder(above: str, names: Iterable[str], mode: int = 0o777) -> str:
-    """The path of one that was not there, by the first of the names that is free."""
+    """Make a folder by the first of the names that is free. Return its path."""
     for path in (os.path.join(above, name) for name in names):
         with reporting(path), suppress(FileExistsError):
             os.mkdir(path, mode)
@@ -178,18 +188,23 @@ def make_new_folder(above: str, names: Iterable[str], mode: int = 0o777) -> str:
 
 
 def remove_stray_files(directory: str) -> None:
-    # Clears the temporary files of writers that were killed; those of living processes stay
+    """Remove the temporary files of writers that were killed; those of living processes stay."""
+    if os.path.islink(directory):
+        return
     with suppress(OSError):
-        for name in [] if os.path.islink(directory) else os.listdir(directory):
-            own = name.removesuffix(".lock")  # git's, where it was working on a copy of ours
-            process, dash, mark = (
-                own.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
-            )
-            is_temporary = (
-                own.startswith(".") and own.endswith(TEMPORARY_ENDING) and dash and len(mark) == 8
-            )
-            if is_temporary and has_ended(process):
+        for name in os.listdir(directory):
+            if _is_stray(name):
                 remove_quietly(os.path.join(directory, name))
+
+
+def _is_stray(name: str) -> bool:
+    """Return whether a name is that of write_temporary, by a process that has ended."""
+    temporary = name.removesuffix(".lock")  # git's, where it was working on such a file
+    if not (temporary.startswith(".") and temporary.endswith(TEMPORARY_ENDING)):
+        return False
+    writer = temporary.removesuffix(TEMPORARY_ENDING).rpartition(".")[2]
+    process, dash, mark = writer.partition("-")
+    return bool(dash) and len(mark) == 8 and has_ended(process)
 
 
 # whoever writes into a folder; a process that writes much looks once

@@ -1,5 +1,6 @@
-"""One writer at a time: a lock between processes that a kill releases. It knows nothing of what it
-guards.
+"""Let one writer in at a time, by a lock between processes that a kill releases.
+
+It knows nothing of what it guards.
 """
 
 import errno
@@ -16,12 +17,7 @@ DEFAULT_TIMEOUT = 30.0
 _PATIENCE = 1.0  # seconds of waiting before a message
 _OPEN = os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | NO_FOLLOW
 # what a file system without locks answers
-_NO_LOCKS = (
-    errno.ENOLCK,
-    errno.ENOSYS,
-    errno.EOPNOTSUPP,
-    errno.EINVAL,
-)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 def lock_path(place: Place) -> str:
@@ -37,23 +33,23 @@ def lock_path(place: Place) -> str:
 def hold_lock(
     path: str, timeout: float = DEFAULT_TIMEOUT, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Hold the lock while the block runs. timeout: seconds. on_wait: called once, after a second of
-    waiting. Raises CheckpointError when time is over.
+    """Hold the lock while the block runs. Raises CheckpointError when time is over.
 
-    Where the file system's locks keep nobody out, as on some network and container mounts, a lock
-    file does it.
+    timeout: seconds. on_wait: called once, after a second of waiting. Where the file system's
+    locks keep nobody out, as on some network and container mounts, a lock file does it.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         while True:
-            held.callback(os.close, descriptor := _open_lock(path))
-            _wait_for_lock(descriptor, path, timeout, on_wait)
+            descriptor = _open_lock(path)
+            stack.callback(os.close, descriptor)
+            _await_lock(descriptor, path, timeout, on_wait)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     break
-            held.close()  # the file was removed while we waited for its lock: a new one counts
+            stack.close()  # the file was removed while we waited for its lock: a new one counts
 
         if not _keeps_others_out(path):
-            held.enter_context(_hold_beside(path, timeout, on_wait))
+            stack.enter_context(_hold_beside(path, timeout, on_wait))
         yield
 
 
@@ -62,9 +58,9 @@ def _hold_beside(path: str, timeout: float, on_wait: Callable[[], None]) -> Iter
     from checkpoint_git.disk.lock_file import hold_lock_file  # late: few file systems need it
 
     beside = f"{path}.held"
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(hold_lock_file(beside, timeout, on_wait))
+            stack.enter_context(hold_lock_file(beside, timeout, on_wait))
         except OSError as error:
             raise _say_not_opened(beside, error) from None
         yield
@@ -85,21 +81,21 @@ def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[N
 def hold_turn(
     path: str, timeout: float, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """For what would only be in vain together: where no turn is to be had in time, or no such file,
-    it goes on.
+    """Hold a lock for work that would only be in vain if others did it at the same time.
+
+    The block runs also where the lock cannot be had in time, or its file cannot be made.
     """
     with ExitStack() as turn:
         with suppress(CheckpointError, OSError):
             os.close(os.open(path, _OPEN, 0o600))
-            own = os.stat(path)
-            is_private = (own.st_uid, own.st_nlink, own.st_mode & 0o77) == (
-                platform.find_user_number(),
-                1,
-                0,
-            )
-            if is_private:  # else others could hold it
+            if _is_private(os.stat(path)):  # else others could hold it
                 turn.enter_context(hold_lock(path, timeout, on_wait))
         yield
+
+
+def _is_private(status: os.stat_result) -> bool:
+    is_ours = status.st_uid == platform.find_user_number()
+    return is_ours and status.st_nlink == 1 and status.st_mode & 0o77 == 0
 
 
 def _open_lock(path: str) -> int:
@@ -124,7 +120,7 @@ def _say_not_opened(path: str, error: OSError) -> CheckpointError:
 
 
 # The kernel wakes who has waited longest, which no look now and then would do.
-def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable[[], None]) -> None:
+def _await_lock(descriptor: int, path: str, timeout: float, on_wait: Callable[[], None]) -> None:
     if _lock(descriptor, path):
         return
     import threading  # late: most locks are free
@@ -146,9 +142,7 @@ def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable
 
 
 def _lock(descriptor: int, path: str) -> bool:
-    """Return whether nothing is to be waited for: the file is locked, or its file system has no
-    locks.
-    """
+    """Return whether nobody has to wait: the file is locked, or its file system has no locks."""
     try:
         return platform.flock(descriptor, wait=False) is not False
     except OSError as error:
@@ -160,8 +154,9 @@ def _lock(descriptor: int, path: str) -> bool:
 
 
 def _keeps_others_out(path: str) -> bool:
-    """Return whether the lock that is held does what it is for. Opening the file once more is as
-    another process does it, and must be refused the lock. Some mounts grant it to everybody.
+    """Return whether the lock that we hold keeps others out; some mounts grant it to everybody.
+
+    Opening the file once more is as another process does it, and must be refused the lock.
     """
     try:
         again = os.open(path, _OPEN)

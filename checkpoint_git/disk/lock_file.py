@@ -1,5 +1,6 @@
-"""A lock file as git's: whoever creates it has the lock. It is for file systems whose own locks
-keep nobody out.
+"""Hold a lock file as git does: whoever creates it has the lock.
+
+It is for file systems whose own locks keep nobody out.
 """
 
 import os
@@ -20,13 +21,14 @@ _LONGEST = 1000  # bytes
 
 @contextmanager
 def hold_lock_file(path: str, timeout: float, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock while the block runs. The file names its owner by host, process and start, so
-    that what a killed process of this host left is cleared. timeout: seconds. Raises
-    CheckpointError when time is over; OSError.
+    """Hold the lock while the block runs. timeout: seconds.
+
+    The file names its owner by host, process and start, so that what a killed process of this host
+    left is cleared. Raises CheckpointError when time is over; OSError.
     """
     owner = f"{find_host_name()}\t{read_process(os.getpid())}\n".encode("utf-8", "surrogateescape")
     began = time.monotonic()
-    is_told = False
+    has_notified = False
     while not _create(path, owner):
         if _is_abandoned(path):
             _clear(path)
@@ -34,9 +36,9 @@ def hold_lock_file(path: str, timeout: float, on_wait: Callable[[], None]) -> It
         waited = time.monotonic() - began
         if waited >= timeout:
             raise _say_held(path, timeout)
-        if waited >= _PATIENCE and not is_told:
+        if waited >= _PATIENCE and not has_notified:
             on_wait()
-            is_told = True
+            has_notified = True
         time.sleep(_NAP)
 
     try:
@@ -84,8 +86,9 @@ def _find_age(path: str) -> float:
 
 
 def _clear(path: str) -> None:
-    """Remove a lock file whose owner has ended. Of several that try only one moves it; the rest
-    find a new one.
+    """Remove a lock file whose owner has ended.
+
+    Of several processes that try only one moves it; the others find a new one.
     """
     aside = f"{path}.{os.getpid()}"
     try:

@@ -1,7 +1,7 @@
-"""The step under every write: a temporary file beside the target, then a rename over it."""
+"""Take the step under every write: a temporary file beside the target, then a rename over it."""
 
-# The merge driver imports it on git's hot path, and os alone costs a tenth of an empty interpreter:
-# so it stands on posix, the interpreter's own module beneath os, if there is one.
+# The merge driver imports it on git's hot path, and os alone costs a tenth of an empty
+# interpreter: so it stands on posix, the interpreter's own module beneath os, if there is one.
 try:
     import posix as system
 except ImportError:
@@ -18,7 +18,7 @@ _CREATE |= getattr(system, "O_CLOEXEC", 0) | getattr(system, "O_BINARY", 0)
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Does not wait for the disk. Raises OSError: the old file stays."""
+    """Replace a file without waiting for the disk. Raises OSError: the old file stays."""
     temporary = write_temporary(path, data, system.lstat(path), sync=False)
     try:
         system.replace(temporary, path)
@@ -35,10 +35,13 @@ def write_temporary(
     sync: bool,
     mode: int = _NEW_FILE_MODE,
 ) -> str:
-    """A finished file beside path, with the mode and, where allowed, the owner of the one it will
-    replace; its name. Named `.NAME.PROCESS-RANDOM.tmp`, which shows whether its writer still lives.
+    """Write a finished file beside path, and return its path.
+
+    Its name is `.NAME.PROCESS-RANDOM.tmp`, which shows whether its writer still lives. like: the
+    status of the file that it will replace: it has that mode and, where allowed, that owner.
     """
-    path = path.replace("\\", "/") if _IS_WINDOWS else path
+    if _IS_WINDOWS:
+        path = path.replace("\\", "/")
     folder, slash, name = path.rpartition("/")
     writer = f"{system.getpid()}-{system.urandom(4).hex()}"
     temporary = f"{folder}{slash}.{name}.{writer}{TEMPORARY_ENDING}"
