@@ -1,4 +1,4 @@
-"""How this package was installed, and the command that adds what it lacks beside it."""
+"""Find out how this package was installed, and the command that adds what it lacks beside it."""
 
 import functools
 import importlib
@@ -29,18 +29,22 @@ _PACKAGES |= {name: name for name in ("gitdb", "jsonschema", "mcp")}
 
 
 def find_missing(error: ImportError, words: Sequence[str] = ()) -> CheckpointError | None:
-    """Return what a user is told of an import that failed; None if the module is not of a package
-    installed beside us.
+    """Return the error for an import that failed, None for a module of no package beside this one.
 
     words: the command line without the program, which the hint starts again.
     """
     package = _PACKAGES.get((error.name or "").partition(".")[0])
     if package is None:
         return None
+
     by_pipx = os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json"))
     if is_temporary():
-        start = ("pipx", "run", "--spec") if by_pipx else ("uvx", "--from")
-        source = _add_extra(find_source(), words) if package == "mcp" else find_source()
+        start: tuple[str, ...] = ("uvx", "--from")
+        if by_pipx:
+            start = ("pipx", "run", "--spec")
+        source = find_source()
+        if package == "mcp":
+            source = _add_extra(source, words)
         hint = command(*start, source, "checkpoint", *words)
     elif by_pipx:
         hint = command("pipx", "inject", _NAME, package)
@@ -60,14 +64,16 @@ def import_all() -> None:
 
 @functools.cache  # a process that sets up many repositories asks once
 def find_start_trouble(python: str, package: str) -> str:
-    """Return why `python` cannot start the package by its path, as git's hooks do; "" if it can."""
+    """Return why `python` cannot start the package by its path, as hooks do; "" if it can."""
     words = [python, "-E", "-P", f"{package}/__main__.py", "--can-start"]
     try:
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
         return f"{python}: {error.strerror}"
+    if done.returncode == 0:
+        return ""
     printed = done.stderr.strip().splitlines() or [f"it exits with {done.returncode}"]
-    return printed[-1] if done.returncode else ""
+    return printed[-1]
 
 
 def starts_on_path(env: Mapping[str, str]) -> bool:
@@ -75,28 +81,26 @@ def starts_on_path(env: Mapping[str, str]) -> bool:
     program = shutil.which("checkpoint", path=env.get("PATH", ""))
     if program is None:
         return False
-    return (
-        subprocess.run(
-            [program, "--version"], env=dict(env), capture_output=True, check=False
-        ).returncode
-        == 0
-    )
+    words = [program, "--version"]
+    done = subprocess.run(words, env=dict(env), capture_output=True, check=False)
+    return done.returncode == 0
 
 
 def is_temporary() -> bool:
-    """Return whether this is an environment of uvx or `pipx run`, which is in a cache and is
-    deleted with it.
+    """Return whether this is an environment of uvx or `pipx run`.
+
+    It is in a cache, and is deleted with it.
     """
     parent = os.path.dirname(sys.prefix)
-    return any(
-        os.path.exists(os.path.join(folder, "CACHEDIR.TAG"))
-        for folder in (parent, os.path.dirname(parent))
-    )
+    folders = (parent, os.path.dirname(parent))
+    return any(os.path.exists(os.path.join(folder, "CACHEDIR.TAG")) for folder in folders)
 
 
 def find_pinned_source() -> str:
-    """Return what a job can install to have this package: an address and commit, our name and
-    version on an index that it came from, or "" if it came from neither, such as from a folder.
+    """Return what a job can install to have this package.
+
+    That is an address and commit, or our name and version on an index that it came from; "" if it
+    came from neither, such as from a folder.
     """
     folder = os.path.normpath(
         os.path.join(__file__, "../../..", f"checkpoint_git-{__version__}.dist-info")
@@ -109,17 +113,18 @@ def find_pinned_source() -> str:
         return f"{_NAME}=={__version__}"
 
     commit = origin.get("vcs_info", {}).get("commit_id", "")
-    is_plain = re.fullmatch(r"https://[\w.:/~-]+", origin["url"]) and re.fullmatch(
-        "[0-9a-f]{40,64}", commit
-    )
-    return f"git+{origin['url']}@{commit}" if is_plain else ""
+    if not re.fullmatch(r"https://[\w.:/~-]+", origin["url"]):
+        return ""
+    if not re.fullmatch("[0-9a-f]{40,64}", commit):
+        return ""
+    return f"git+{origin['url']}@{commit}"
 
 
 def find_source() -> str:
-    """Return what an installer can take this package from: an address, a folder, or our name if an
-    index has it.
+    """Return what an installer can take this package from.
 
-    "" if that is not known, such as in an environment that was put together by hand.
+    That is an address, a folder, or our name if an index has it. "" if that is not known, such as
+    in an environment that was put together by hand.
     """
     checkout = os.path.normpath(os.path.join(__file__, "../../.."))
     if os.path.isfile(os.path.join(checkout, "pyproject.toml")):
@@ -132,7 +137,10 @@ def find_source() -> str:
     except OSError:
         return _NAME
 
-    return f"git+{origin['url']}" if "vcs_info" in origin else str(origin["url"])
+    address = str(origin["url"])
+    if "vcs_info" in origin:
+        return f"git+{address}"
+    return address
 
 
 def advise_installation(text: str) -> Hint:
@@ -142,7 +150,11 @@ def advise_installation(text: str) -> Hint:
 
 
 def _add_extra(source: str, words: Sequence[str]) -> str:
-    # A requirement: our name with the extra that the command needs, and where to take it from
-    extra = "memory" if "memory" in words[:1] else "mcp"
+    """Return a requirement: our name with the extra that the command needs, and its source."""
+    extra = "mcp"
+    if "memory" in words[:1]:
+        extra = "memory"
     name = f"{_NAME}[{extra}]"
-    return name if source == _NAME else f"{name} @ {source}"
+    if source == _NAME:
+        return name
+    return f"{name} @ {source}"

@@ -1,4 +1,4 @@
-"""What earlier versions left in a git directory: files that nothing reads any more."""
+"""Find what earlier versions left in a git directory: files that nothing reads any more."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -24,16 +24,14 @@ FOLDERS = ("history",)
 
 
 class Leftover(NamedTuple):
-    """A file or symbolic link. name: below its git directory, such as checkpoint/merges."""
+    """Name a file or symbolic link. name: below its git directory, such as checkpoint/merges."""
 
     path: str
     name: str
 
 
 def find_leftovers(git_dirs: Sequence[str]) -> list[Leftover]:
-    """Return what is there of the table in these git directories, without following a symbolic
-    link.
-    """
+    """Return the files of the table in these git directories, following no symbolic link."""
     found = []
     for git_dir in dict.fromkeys(git_dirs):
         if os.path.islink(os.path.join(git_dir, FOLDER)):

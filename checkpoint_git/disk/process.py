@@ -1,5 +1,6 @@
-"""Which process a session is, and whether it still runs: by its id and its start, since ids are
-used again.
+"""Find the process of a session, and whether it still runs.
+
+A process is known by its id and its start, since ids are used again.
 """
 
 import os
@@ -16,30 +17,27 @@ _PROC = "/proc"
 
 
 def read_session_process(session: str) -> str:
-    """The nearest process above this one that was not given that session's name, as what it starts
-    is; for "" the leader of the terminal's session. "" if that is unknown, as of a named session
-    without /proc.
+    """Return the process that a session is, "" if that is unknown.
+
+    It is the nearest one above this process that was not given that session's name, as what it
+    starts is; for "" the leader of the terminal's session. A named session without /proc is
+    unknown.
     """
     if not session:
         return _read(str(find_session_leader()))[0]
     with suppress(OSError):
-        return next(
-            (
-                process
-                for process in read_ancestors()
-                if not _is_of(process.partition(" ")[0], session)
-            ),
-            "",
-        )
+        for process in read_ancestors():
+            if not _is_of(process.partition(" ")[0], session):
+                return process
 
     return ""
 
 
 def is_session_running(session: str) -> bool:
     """Return whether any process was given that session's name."""
-    for number in filter(
-        str.isdecimal, os.listdir(_PROC) if session and os.path.isdir(_PROC) else ()
-    ):
+    if not session or not os.path.isdir(_PROC):
+        return False
+    for number in filter(str.isdecimal, os.listdir(_PROC)):
         with suppress(OSError):  # ended meanwhile, or somebody else's
             if _is_of(number, session):
                 return True
@@ -47,15 +45,16 @@ def is_session_running(session: str) -> bool:
 
 
 def _is_of(number: str, session: str) -> bool:
+    """Return whether a process was given that session's name. Raises OSError."""
     with open(f"{_PROC}/{number}/environ", "rb") as stream:
-        return not {os.fsencode(f"{name}={session}") for name in SESSIONS}.isdisjoint(
-            stream.read().split(b"\0")
-        )
+        environ = stream.read().split(b"\0")
+    return any(os.fsencode(f"{name}={session}") in environ for name in SESSIONS)
 
 
 class Command(NamedTuple):
-    """A process of this user. env: {} if it cannot be read. folder: that it works in, "" if
-    unknown.
+    """Describe a process of this user.
+
+    env: {} if it cannot be read. folder: that it works in, "" if unknown.
     """
 
     number: int
@@ -68,7 +67,8 @@ def read_own_commands() -> list[Command]:
     """Return what this user's processes were started with; [] if neither /proc nor ps shows it."""
     if os.path.isdir(_PROC):
         numbers = [name for name in os.listdir(_PROC) if name.isdecimal()]
-        return [command for number in numbers if (command := _read_command(number)) is not None]
+        commands = map(_read_command, numbers)
+        return [command for command in commands if command is not None]
 
     words = ["ps", "-u", str(find_user_number()), "-o", "pid=", "-o", "args="]
     try:
@@ -97,20 +97,20 @@ def _read_command(number: str) -> Command | None:
 
 
 def is_program_running(program: str, folders: Iterable[str]) -> bool:
-    """Return whether a program, such as git with its helpers, may be at work in one of these
-    folders.
+    """Return whether a program may be at work in one of these folders.
 
-    What this process started is not counted, nor is a daemon. A program whose folder is unknown may
-    be anywhere.
+    program: such as git, with its helpers. What this process started is not counted, nor is a
+    daemon. A program whose folder is unknown may be anywhere.
     """
-    own = str(os.getpid())
+    this_process = str(os.getpid())
     for command in read_own_commands():
         name = os.path.basename(command.words[0])
         is_daemon = any(word.endswith("--daemon") for word in command.words[:2])
         if is_daemon or not (name == program or name.startswith(f"{program}-")):
             continue
-        if _read(str(command.number))[1] == own:
+        if _read(str(command.number))[1] == this_process:
             continue
+
         places = [command.folder, command.env.get("GIT_DIR", ""), *command.words]
         if not command.folder or any(folder in place for folder in folders for place in places):
             return True
@@ -119,8 +119,9 @@ def is_program_running(program: str, folders: Iterable[str]) -> bool:
 
 
 def read_process(number: int) -> str:
-    """Return a process as its number and its start, which no later process of that number has; ""
-    if unknown.
+    """Return a process as its number and its start, "" if unknown.
+
+    No later process of that number has that start.
     """
     return _read(str(number))[0]
 
@@ -137,21 +138,33 @@ def read_ancestors() -> Iterator[str]:
 
 
 def _read(number: str) -> tuple[str, str]:
-    """A process as its id and start, and its parent's id; "" if there is none."""
-    with suppress(OSError, ValueError):
-        if not number.isdecimal() or number == "0":
-            return "", ""
+    """Return a process as its id and start, and its parent's id; "" and "" if there is none."""
+    if not number.isdecimal() or number == "0":
+        return "", ""
+    try:
         if os.path.isdir(_PROC):
-            with open(f"{_PROC}/{number}/stat", "rb") as stream:
-                fields = stream.read().decode("ascii", "replace").rpartition(")")[2].split()
-            state, parent, start = fields[0], fields[1], fields[19]
+            state, parent, start = _read_stat(number)
         else:
-            env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the start is written as a date
-            words = ["ps", "-o", "stat=", "-o", "ppid=", "-o", "lstart=", "-p", number]
-            printed = subprocess.run(
-                words, env=env, capture_output=True, text=True, check=False
-            ).stdout
-            state, parent, start = printed.strip().split(maxsplit=2)
-        return (f"{number} {start}", parent) if state[0] not in "XZ" else ("", "")  # it has ended
+            state, parent, start = _ask_ps(number)
+    except (OSError, ValueError):
+        return "", ""
 
-    return "", ""
+    if state[0] in "XZ":  # it has ended
+        return "", ""
+    return f"{number} {start}", parent
+
+
+def _read_stat(number: str) -> tuple[str, str, str]:
+    """Return the state, the parent and the start of a process, from /proc. Raises OSError."""
+    with open(f"{_PROC}/{number}/stat", "rb") as stream:
+        fields = stream.read().decode("ascii", "replace").rpartition(")")[2].split()
+    return fields[0], fields[1], fields[19]
+
+
+def _ask_ps(number: str) -> tuple[str, str, str]:
+    """Return what _read_stat does, from ps. Raises OSError, and ValueError for no such process."""
+    env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the start is written as a date
+    words = ["ps", "-o", "stat=", "-o", "ppid=", "-o", "lstart=", "-p", number]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    state, parent, start = done.stdout.strip().split(maxsplit=2)
+    return state, parent, start

@@ -1,4 +1,4 @@
-"""`.checkpoints/doctor.toml`, in which a project sets thresholds and suppressions, as a table.
+"""Read `.checkpoints/doctor.toml`, in which a project sets thresholds and suppressions.
 
 The text is untrusted: it comes with the branch.
 """
@@ -17,7 +17,7 @@ _MOST_DOTS = 1_000  # of one line: tomllib takes quadratic time for a key of man
 
 
 class ProjectFileError(Exception):
-    """The file cannot be read, or is not TOML. line: where, 0 if that is unknown."""
+    """Say that the file cannot be read, or is not TOML. line: where, 0 if that is unknown."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -59,5 +59,7 @@ def parse_table(text: str) -> dict[str, Any]:
         raise ProjectFileError("it is nested too deeply") from None
     except ValueError as error:  # of a number with too many digits, a plain ValueError
         found = re.search(r"line (\d+)", str(error))
-        line = int(found[1]) if found else 0
+        line = 0
+        if found:
+            line = int(found[1])
         raise ProjectFileError(f"this is not TOML: {error}", line) from None
