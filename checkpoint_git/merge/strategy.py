@@ -1,6 +1,4 @@
-"""Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values
-merge.
-"""
+"""Read what a schema's `x-merge` keyword says of a place, and merge single values by it."""
 
 from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsontext import split_pointer
@@ -28,15 +26,19 @@ class Strategies:
         self.root = root
 
     def resolve(self, schema: "Schema") -> "Schema":
-        """Also what its `$ref` to "#/..." names; {} for a reference that leads nowhere."""
+        """Return a schema, or what its `$ref` to "#/..." leads to; {} if it leads nowhere."""
         for _ in range(8):  # references to references; a circle ends too
             reference = schema.get("$ref")
             if type(reference) is not str or not reference.startswith("#/"):
                 return schema
             found: Any = self.root
             for key in split_pointer(reference[1:]):
-                found = found.get(key) if type(found) is dict else None
-            schema = found if type(found) is dict else NONE
+                if type(found) is not dict:
+                    break
+                found = found.get(key)
+            if type(found) is not dict:
+                return NONE
+            schema = found
         return schema
 
     def member(self, schema: "Schema", key: str) -> "Schema":
@@ -47,27 +49,34 @@ class Strategies:
             if pattern[:1] == "^" and key.startswith(pattern[1:]):
                 return self.resolve(named)
         rest = schema.get("additionalProperties")
-        return self.resolve(rest) if type(rest) is dict else NONE
+        return self._resolve_any(rest)
 
     def items(self, schema: "Schema") -> "Schema":
         items = schema.get("items")
-        return self.resolve(items) if type(items) is dict else NONE
+        return self._resolve_any(items)
 
     def item_at(self, schema: "Schema", index: int) -> "Schema":
-        """Return what holds for the item at an index of a list that has a schema for each of the
-        first.
+        """Return the schema of the item at an index of a list.
+
+        The first items may have one for each of them.
         """
         first = schema.get("prefixItems")
         if type(first) is list and index < len(first):
-            return self.resolve(first[index]) if type(first[index]) is dict else NONE
+            return self._resolve_any(first[index])
         return self.items(schema)
+
+    def _resolve_any(self, schema: "Any") -> "Schema":
+        """Return what resolve does; {} for true, false and what is no schema."""
+        if type(schema) is dict:
+            return self.resolve(schema)
+        return NONE
 
     def groups(
         self, schema: "Schema", *versions: "dict[str, Node]"
     ) -> "list[tuple[Schema, list[str]]]":
         """Return the rule of each group of an object, and its members: those that a version has.
 
-        They must come from one side together.
+        The members of a group must come from one side together.
         """
         found: dict[str, tuple[Schema, list[str]]] = {}
         for key, place in (schema.get("properties") or NONE).items():
@@ -81,42 +90,52 @@ class Strategies:
 # or was named by the clone's owner; it is never a file of a branch being merged, because a branch
 # could then change how it is merged.
 def merge_rule(schema: "Schema") -> "Schema":
-    """{"strategy": ..., ...}; {} if the structural default holds."""
+    """Return {"strategy": ..., ...}, {} if the structural default holds."""
     return schema.get(KEYWORD) or NONE
 
 
 def list_strategy(schema: "Schema") -> str:
-    """Return how a list merges by its schema: by what `x-merge` says, else by keywords that say
-    what the list is. "" where its items decide.
+    """Return the strategy of a list by its schema, "" where its items decide.
+
+    It is what `x-merge` says, else what keywords say that the list is.
     """
     named = merge_rule(schema).get("strategy")
     if named:
         return str(named)
-    if schema.get("prefixItems") or (
-        "maxItems" in schema and schema["maxItems"] == schema.get("minItems")
-    ):
+    has_one_length = "maxItems" in schema and schema["maxItems"] == schema.get("minItems")
+    if schema.get("prefixItems") or has_one_length:
         return "tuple"
-    return "set" if schema.get("uniqueItems") is True else ""
+    if schema.get("uniqueItems") is True:
+        return "set"
+    return ""
 
 
 def key_names(rule: "Schema") -> "tuple[str, ...]":
-    """The member names that identify an item, from "key": "/id" or ["/rubric", "/at"]; () for the
-    whole item.
+    """Return the names of the members that identify an item, () for the whole item.
+
+    They are those of the rule's "key", such as "/id" or ["/rubric", "/at"].
     """
     key = rule.get("key") or ()
-    return tuple(pointer[1:] for pointer in ((key,) if type(key) is str else key))
+    if type(key) is str:
+        return (key[1:],)
+    return tuple(pointer[1:] for pointer in key)
 
 
 def _merge_instant(
     rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
 ) -> "Node | None":
     # the later or earlier instant
-    left, right = read_loose_instant(ours.value), read_loose_instant(theirs.value)
-    if left is None or right is None:
+    our_time = read_loose_instant(ours.value)
+    their_time = read_loose_instant(theirs.value)
+    if our_time is None or their_time is None:
         return None
-    if left == right:
+    if our_time == their_time:
         return _shorter(ours, theirs)
-    return ours if (left > right) == (rule["strategy"] == "max-time") else theirs
+
+    is_latest_wanted = rule["strategy"] == "max-time"
+    if (our_time > their_time) == is_latest_wanted:
+        return ours
+    return theirs
 
 
 def _shorter(ours: "Node", theirs: "Node") -> "Node":
@@ -131,10 +150,17 @@ def _merge_highest(
     order = rule.get("order") or ()
     if not all(type(side.value) is str and side.value in order for side in (ours, theirs)):
         return None
-    left, right = order.index(ours.value), order.index(theirs.value)
-    if base is not None and (base.value not in order or order.index(base.value) > min(left, right)):
-        return None
-    return ours if left >= right else theirs
+    our_step = order.index(ours.value)
+    their_step = order.index(theirs.value)
+    if base is not None:
+        if base.value not in order:
+            return None
+        if order.index(base.value) > min(our_step, their_step):
+            return None
+
+    if our_step >= their_step:
+        return ours
+    return theirs
 
 
 def _merge_greatest(
@@ -145,24 +171,33 @@ def _merge_greatest(
     difference = compare_decimals(ours.value, theirs.value)
     if difference is None:
         return None
-    return _shorter(ours, theirs) if difference == 0 else ours if difference > 0 else theirs
+    if difference == 0:
+        return _shorter(ours, theirs)
+    if difference > 0:
+        return ours
+    return theirs
 
 
 def _merge_sum(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Fresh | None":
     # ours + theirs - base in exact decimals; a side that fell below base was reset
     from checkpoint_git.core.decimals import decimal_token, read_decimal  # few merges come here
 
-    found = [
-        read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)
+    numbers = []
+    for node in (base, ours, theirs):
+        number: tuple[int, int] | None = (0, 0)
+        if node is not None:
+            number = read_decimal(node.value)
+        if number is None:
+            return None
+        numbers.append(number)
+
+    scale = max(node_scale for _, node_scale in numbers)
+    before, our_sum, their_sum = [
+        digits * 10 ** (scale - node_scale) for digits, node_scale in numbers
     ]
-    numbers = [number for number in found if number is not None]
-    if len(numbers) < 3:
+    if our_sum < before or their_sum < before:
         return None
-    scale = max(number[1] for number in numbers)
-    start, left, right = [digits * 10 ** (scale - own) for digits, own in numbers]
-    if left < start or right < start:
-        return None
-    return Fresh(decimal_token(left + right - start, scale))
+    return Fresh(decimal_token(our_sum + their_sum - before, scale))
 
 
 # Strategies of single values. "newest" is not among them: it needs the whole documents.
