@@ -100,7 +100,7 @@ def is_program_running(program: str, folders: Iterable[str]) -> bool:
     """Return whether a program may be at work in one of these folders.
 
     program: such as git, with its helpers. What this process started is not counted, nor is a
-    daemon. A program whose folder is unknown may be anywhere.
+    daemon. A program whose folder is unknown may be in any of them.
     """
     this_process = str(os.getpid())
     for command in read_own_commands():

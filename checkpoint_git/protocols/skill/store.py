@@ -52,12 +52,13 @@ def list_misnamed(place: Place) -> list[str]:
         names = sorted(os.listdir(place.directory))
     except OSError:
         return []
-    paths = [os.path.join(place.directory, name) for name in names if layout.is_nearly_a_name(name)]
+    names = [name for name in names if layout.is_nearly_a_name(name)]
+    paths = [os.path.join(place.directory, name) for name in names]
     return [path for path in paths if _looks_like_checkpoint(path)]
 
 
 def _looks_like_checkpoint(path: str) -> bool:
-    """Whether a file can be read, and its name or its first bytes are those of a checkpoint."""
+    """Return whether a file can be read and looks like a checkpoint by name or first bytes."""
     try:
         with open_plain(path) as stream:
             head = stream.read(_HEAD)
@@ -73,8 +74,9 @@ def _list_names(place: Place) -> list[str]:
     try:
         names = os.listdir(place.directory)
     except OSError as error:
+        message = f"{place.directory} cannot be read: {error.strerror}"
         hint = "check the folder's owner and permissions"
-        raise CheckpointError(f"{place.directory} cannot be read: {error.strerror}", hint) from None
+        raise CheckpointError(message, hint) from None
     return sorted(name for name in names if layout.find_skill(name))
 
 
@@ -90,9 +92,9 @@ def read_skill(place: Place, skill: str) -> FileContent | None:
 
 
 def iterate_documents(place: Place, now: int) -> Iterator[Document]:
-    """Yield all documents of a place by path. One that cannot be read has a finding with the error.
+    """Yield all documents of a place by path.
 
-    Each is read when its turn comes.
+    One that cannot be read has a finding with the error. Each is read when its turn comes.
     """
     return iterate_checked(read_files(place), now)
 
@@ -150,7 +152,8 @@ def check_owner(skill: str, env: Mapping[str, str]) -> None:
     if owner and owner != skill:
         session = f"this session works as {owner} (CHECKPOINT_SKILL)"
         message = f"{session}, and {skill} is another skill's checkpoint"
-        raise CheckpointError(message, f"write to {owner}'s own and refer to {skill} in depends_on")
+        hint = f"write to {owner}'s own and refer to {skill} in depends_on"
+        raise CheckpointError(message, hint)
 
 
 def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
@@ -164,8 +167,9 @@ def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
 
 
 def check_index(place: Place, skill: str) -> None:
-    """Raise CheckpointError for a checkpoint whose merge is not resolved, or that a sparse checkout
-    leaves out.
+    """Raise CheckpointError for a checkpoint that nobody may write now.
+
+    Its merge is not resolved, or a sparse checkout leaves it out.
     """
     from checkpoint_git.git.own_files import read_tag
 
@@ -215,9 +219,13 @@ def change_checkpoint(
         content = None
         before = None
         named = []
+        replaced = None  # the bytes of the file that the write replaces
         if os.path.lexists(path):
             content = read_content(path, place.top)
             before = next(iterate_checked([(shown, content)], now))
+        if isinstance(content, bytes):
+            replaced = content
+
         _check_twins(place, skill, is_new=content is None)
         if content is None:
             named = _check_name(place, skill)
@@ -227,7 +235,7 @@ def change_checkpoint(
         written = written._replace(arisen=[*written.arisen, *named])
         if not written.refused:
             data = (written.document.text or "").encode()
-            replaced = content if isinstance(content, bytes) else None
+
             atomic.replace_known(path, replaced, data)
             is_same = _has_same_value(before, written.document)
             _keep_change(place, shown, replaced, data, is_same=is_same)
@@ -253,7 +261,8 @@ def _refuse_version(value: dict[str, Any], skill: str) -> Finding | None:
     message = f"protocol_version is {quote(version)}: this release writes {known} only"
     what = "upgrade checkpoint-git; if the version is a mistake"
     hint = advise(what, "checkpoint", "update", skill, "--protocol_version=1.0")
-    return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
+    code = "skill/protocol-version"
+    return Finding(code, "error", message, where="/protocol_version", hint=hint)
 
 
 def _check_twins(place: Place, skill: str, *, is_new: bool) -> None:
@@ -267,7 +276,7 @@ def _check_twins(place: Place, skill: str, *, is_new: bool) -> None:
 
 
 def _has_same_value(before: Document | None, after: Document) -> bool:
-    """Whether two versions differ in nothing but the time of their last write."""
+    """Return whether two versions differ in nothing but the time of their last write."""
     old = (before and before.value) or {}
     new = after.value or {}
     return {**old, "updated_at": ""} == {**new, "updated_at": ""}
@@ -286,7 +295,10 @@ def _keep_change(
 
 
 def is_mistyped(skill: str, known: Sequence[str]) -> bool:
-    """Whether a name is certainly a mistake: an option, a file, or two known names with a comma."""
+    """Return whether a name is certainly a mistake.
+
+    It is an option, a file, or two known names with a comma.
+    """
     if "=" in skill or skill.endswith(".json"):
         return True
     return any(skill == f"{first},{second}" for first in known for second in known)
@@ -302,7 +314,9 @@ def _check_name(place: Place, skill: str) -> list[Finding]:
         message = f"no checkpoint named {quote(skill)}, and it cannot be started under that name"
         name = skill.removesuffix(".json")
         if name == skill:
-            name = known[0] if known else "build"
+            name = "build"
+            if known:
+                name = known[0]
         hint = advise("name one first", "checkpoint", "update", name, blank("--step=", "the step"))
         raise CheckpointError(message, hint)
 

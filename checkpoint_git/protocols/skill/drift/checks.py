@@ -37,7 +37,12 @@ from checkpoint_git.protocols.skill.drift.generated_files import (
 )
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import FILL, advise_edit
-from checkpoint_git.protocols.skill.views import find_answers, read_list, read_primer, waits_on_user
+from checkpoint_git.protocols.skill.views import (
+    find_answers,
+    read_list,
+    read_primer,
+    waits_on_user,
+)
 from checkpoint_git.protocols.validate import find_twins
 
 if TYPE_CHECKING:
@@ -83,33 +88,29 @@ def find_untracked(facts: SkillFacts) -> Iterator[Finding]:
 
 
 @check(
-    "drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=.`", fix="by name"
+    "drift/project-dir",
+    "warning",
+    remedy="`checkpoint update NAME --project_dir=.`",
+    fix="by name",
 )
 def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
     """`project_dir` does not exist on this machine, or is relative and not `.`."""
     for summary in facts.summaries:
         path = summary.project_dir
-        if (
-            path is None
-            or path not in facts.absent_dirs
-            or _is_covered(facts, summary, "skill/relative-project-dir")
-        ):
+        if path is None or path not in facts.absent_dirs:
             continue
+        if _is_covered(facts, summary, "skill/relative-project-dir"):
+            continue
+
         shown = shorten(hide_in_value(path), 100)
         message = f"project_dir is {shown}, and this machine has no such folder"
         if not path.startswith("/"):
             message = f"project_dir is {shown}, which is not an absolute path of this machine"
-        hint = advise("if this checkout is the project's home", *_fix(summary, "drift/project-dir"))
+        code = "drift/project-dir"
+        hint = advise("if this checkout is the project's home", *_fix(summary, code))
         cause = "checkpoints name another machine's folder as project_dir"
-        yield Finding(
-            "drift/project-dir",
-            "warning",
-            message,
-            summary.path,
-            "/project_dir",
-            hint=hint,
-            cause=cause,
-        )
+        where = "/project_dir"
+        yield Finding(code, "warning", message, summary.path, where, hint=hint, cause=cause)
 
 
 def _update(summary: DocumentSummary, *edits: Argument) -> Argv:
@@ -147,12 +148,12 @@ def _write_longer(facts: SkillFacts, summary: DocumentSummary, file: NamedFile) 
 
 
 def _is_only_file(facts: SkillFacts, summary: DocumentSummary, index: int) -> bool:
-    """Whether an entry of generated_files names one file."""
+    """Return whether an entry of generated_files names one file."""
     return sum(file.entry == index for file in facts.files[summary.path]) == 1
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
-    """Whether the check of the schema reports the same with more detail."""
+    """Return whether the check of the schema reports the same with more detail."""
     return "schema" in facts.context.codes and summary.has_finding(code)
 
 
@@ -250,7 +251,7 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 
 
 class _Missing(NamedTuple):
-    """Files of one entry with the same fate.
+    """Group the files of one entry with the same fate.
 
     entry: its index. what: of a rename "old -> new", else the files' detail.
     """
@@ -372,7 +373,9 @@ def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
         files = facts.untracked.get(summary.path, ())
         if files:
             names = join_some([shorten(file.path, 80) for file in files])
-            verb = "is" if len(files) == 1 else "are"
+            verb = "are"
+            if len(files) == 1:
+                verb = "is"
             trouble = "here but not in git, so another clone has the checkpoint without"
             message = f"{names} {verb} {trouble}"
             what = "remove the entry, or add what belongs to the work"
@@ -411,8 +414,9 @@ def _where(files: Sequence[NamedFile]) -> str:
 def find_changed_files(
     summary: DocumentSummary, facts: SkillFacts
 ) -> list[tuple[NamedFile, CommitPaths]]:
-    """Return the listed files that HEAD's line changed since the checkpoint was written, each with
-    the newest change.
+    """Return the listed files that changed since the checkpoint was written, on HEAD's line.
+
+    Each comes with its newest change.
     """
     if summary.path not in facts.touched:
         return []
@@ -430,7 +434,9 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, CommitPaths]]) -> str:
     for file, step in changed:
         commit = f'{step.id[:9]} "{shorten(step.subject, 50)}"'
         parts.append(f"{shorten(file.path, 80)} ({commit})")
-    subject = "a generated file" if len(parts) == 1 else f"{len(parts)} generated files"
+    subject = f"{len(parts)} generated files"
+    if len(parts) == 1:
+        subject = "a generated file"
     return f"{subject} changed: {join_some(parts, 3)}"
 
 
@@ -505,10 +511,16 @@ def _note_merged(
         works = [f"{fact.reference}{_STATES.get(fact.state, '')}" for fact in finished]
         parts.append(f"{passage.position + 1} ({join_some(works)})")
 
-    is_closed = any(fact.state == "closed" for _, finished in named for fact in finished)
-    work = "merged or closed work" if is_closed else "merged work"
-    verb = "names" if len(named) == 1 else "name"
-    message = f"{plural(len(named), 'next action')} {verb} {work}: {join_some(parts, _FEW_ACTIONS)}"
+    work = "merged work"
+    if any(fact.state == "closed" for _, finished in named for fact in finished):
+        work = "merged or closed work"
+    verb = "name"
+    where = "/next_actions"
+    if len(named) == 1:
+        verb = "names"
+        where = named[0][0].where
+    actions = plural(len(named), "next action")
+    message = f"{actions} {verb} {work}: {join_some(parts, _FEW_ACTIONS)}"
 
     # the last one goes first: each removes an action, and so changes the numbers of later ones
     commands = list[Argv]()
@@ -516,16 +528,18 @@ def _note_merged(
         commands.insert(0, ("checkpoint", "done", summary.skill, str(passage.position + 1)))
     if len(named) == summary.actions_count and summary.status == "in_progress":
         commands[-1] = (*commands[-1], "--next", _NEXT)
-    where = "/next_actions"
-    if len(named) == 1:
-        where = named[0][0].where
     first, *others = commands
     hints = [command(*argv) for argv in others]
     hint = join_hints(advise("if nothing is left to do", *first), *hints)
     return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
 
 
-@check("drift/action-done", "warning", remedy="`checkpoint drop NAME`, or reword it", fix="by name")
+@check(
+    "drift/action-done",
+    "warning",
+    remedy="`checkpoint drop NAME`, or reword it",
+    fix="by name",
+)
 def find_done_actions(facts: SkillFacts) -> Iterator[Finding]:
     """A next action that `recently_done` has too, as after a merge that was resolved by hand."""
     return (finding for finding in find_invalid(facts) if finding.code == "drift/action-done")
@@ -565,7 +579,8 @@ def _note_resolution(
         commands = [argv for found, argv in find_answers(summary.skill, value) if found in blocker]
         hint = advise("if that settles it", *commands[0])
 
-    return Finding("drift/blocker-shipped", "note", message, summary.path, passage.where, hint=hint)
+    code = "drift/blocker-shipped"
+    return Finding(code, "note", message, summary.path, passage.where, hint=hint)
 
 
 @check("drift/history-partial", "note", remedy="`git fetch --unshallow`")
@@ -621,7 +636,8 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
     """Values that a merge set aside for newer ones, not reviewed yet."""
     for summary in facts.summaries:
         if summary.unreviewed:
-            message = f"{plural(summary.unreviewed, 'head')} set aside by a merge, not reviewed yet"
+            heads = plural(summary.unreviewed, "head")
+            message = f"{heads} set aside by a merge, not reviewed yet"
             what = "compare them with the current ones, then move them to history"
             hint = advise(what, "checkpoint", "rotate", summary.skill)
             code = "content/unreviewed"
@@ -637,7 +653,8 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
         if not summary.rotates:
             hint = "shorten it, or move details into files (it has no closed entries to rotate)"
         if summary.size > MAX_SIZE and not _is_covered(facts, summary, "skill/file-too-big"):
-            message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
+            kilobytes = f"{summary.size / 1024:.1f} KB"
+            message = f"the file has {kilobytes}, and every resume reads all of it"
             yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
         for where, length in summary.merged:
             message = f"{length} merged pull requests are listed; git has them too"

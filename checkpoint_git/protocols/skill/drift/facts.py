@@ -37,7 +37,7 @@ _MOST_ASKED = 1_000  # paths on one command line
 
 
 class NamedFile(NamedTuple):
-    """One entry of generated_files, or one path of an entry that names several.
+    """Name a file of generated_files: one entry, or one path of an entry that names several.
 
     entry: its index. path: from the place's root. state: "there", "missing" or "outside" the
     repository. names: what git may call it. fate, detail, commit: why it is missing, as kind,
@@ -54,7 +54,7 @@ class NamedFile(NamedTuple):
 
 
 class SkillFacts:
-    """Facts about the checkpoints of a place, or about that of the requested skill."""
+    """Read facts about the checkpoints of a place, or about that of the requested skill."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -71,8 +71,9 @@ class SkillFacts:
         return frozenset(summary.path for summary in self.summaries)
 
     def read_text(self, path: str) -> str | None:
-        """Return a checkpoint's text, which is valid JSON; None for another path, and if it cannot
-        be read any more.
+        """Return a checkpoint's text, which is valid JSON.
+
+        None for another path, and if it cannot be read any more.
         """
         place = self.context.place
         skill = layout.find_skill(os.path.basename(path))
@@ -96,8 +97,9 @@ class SkillFacts:
         return value
 
     def find_aged(self, status: str, limit: int) -> Iterator[tuple[DocumentSummary, int]]:
-        """Yield the checkpoints with a status for more than so many days, and the days since they
-        were written.
+        """Yield the checkpoints with a status for more days than the limit.
+
+        Each comes with the days since it was written.
         """
         for summary in self.summaries:
             if summary.status != status or summary.updated_at is None:
@@ -167,15 +169,15 @@ class SkillFacts:
 
     @fact("the files that git does not have", {})
     def untracked(self) -> Mapping[str, Sequence[NamedFile]]:
-        """Return the files that only this work tree has, of checkpoints that are committed as they
-        are here.
+        """Return the files that only this work tree has, by the path of their checkpoint.
+
+        These checkpoints are committed as they are here.
         """
         top = self.context.place.top
         env = clean_env(self.context.env)
-        present = {
-            path: [file for file in files if file.state == "there"]
-            for path, files in self.files.items()
-        }
+        present = dict[str, list[NamedFile]]()
+        for path, files in self.files.items():
+            present[path] = [file for file in files if file.state == "there"]
         names = {name for files in present.values() for name in _names_of(files)}
         uncommitted = set[str]()
         if names:
@@ -216,11 +218,11 @@ class SkillFacts:
     ) -> Mapping[str, tuple[str, Mapping[str, tuple[NamedFile, history.CommitPaths]]]]:
         """Return the listed files that commits changed since their checkpoint was written.
 
-        By the checkpoint's path: the commit that brought it in as it is ("" for none), and by git's
-        name for a file the file with the newest commit that touched it. A commit counts if it is
-        later than the checkpoint's. If it is earlier, or the checkpoint is not committed, it counts
-        only if it is clearly later than updated_at: a session commits its files around the time at
-        which it writes.
+        By the checkpoint's path: the commit that brought it in as it is ("" for none), and by
+        git's name for a file the file with the newest commit that touched it. A commit counts if
+        it is later than the checkpoint's. If it is earlier, or the checkpoint is not committed, it
+        counts only if it is clearly later than updated_at: a session commits its files around the
+        time at which it writes.
         """
         indexes = self._index_steps()
         if not indexes.keys() - self.paths:  # checkpoints change with every session
@@ -230,7 +232,7 @@ class SkillFacts:
             if summary.updated_at is None:
                 continue
             commit = ""
-            start = self._find_own_step(summary, indexes)
+            start = self._find_step(summary, indexes)
             if start >= 0:
                 commit = self.steps[start].id
             touched = self._find_touched(summary, start, indexes)
@@ -247,7 +249,7 @@ class SkillFacts:
                 indexes.setdefault(path, []).append(index)
         return indexes
 
-    def _find_own_step(self, summary: DocumentSummary, indexes: Mapping[str, Sequence[int]]) -> int:
+    def _find_step(self, summary: DocumentSummary, indexes: Mapping[str, Sequence[int]]) -> int:
         """Return the index of the step that brought in a checkpoint as it is, -1 if none did."""
         if summary.path not in indexes:
             return -1
@@ -259,7 +261,7 @@ class SkillFacts:
     def _find_touched(
         self, summary: DocumentSummary, start: int, indexes: Mapping[str, Sequence[int]]
     ) -> Mapping[str, tuple[NamedFile, history.CommitPaths]]:
-        """Return the listed files that something touched since, each with the newest step that did.
+        """Return the listed files that were touched since, each with the newest step that did it.
 
         start: the index of the checkpoint's step, -1 for none.
         """
@@ -286,7 +288,10 @@ class SkillFacts:
 
         Each is the commit of the checkpoint and git's name for the file.
         """
-        asked = {(start, name) for start, files in self.touched.values() if start for name in files}
+        asked = set[tuple[str, str]]()
+        for start, files in self.touched.values():
+            if start:
+                asked.update((start, name) for name in files)
         return history.read_unchanged(self.context.place.top, sorted(asked))
 
     @cached_property
@@ -306,8 +311,9 @@ class SkillFacts:
 
     @fact("the recorded commits", {})
     def foreign_commits(self) -> Mapping[str, str]:
-        """Return the recorded commits that HEAD's history lacks: id -> "unknown" to the repository,
-        or "elsewhere".
+        """Return the recorded commits that HEAD's history lacks.
+
+        By id: "unknown" to the repository, or "elsewhere".
         """
         ids = {recorded.id for summary in self.summaries for recorded in summary.recorded}
         return history.read_strangers(self.context.place.top, sorted(ids))
