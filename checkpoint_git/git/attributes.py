@@ -41,8 +41,9 @@ def has_attributes(data: bytes) -> bool:
 
 
 def find_other_driver(data: bytes) -> list[int]:
-    """Line numbers, from 1; comments do not count."""
-    return [number for number, line in enumerate(data.splitlines(), 1) if _names_other_driver(line)]
+    """Return the numbers, from 1, of the lines that name another driver; comments do not count."""
+    lines = enumerate(data.splitlines(), 1)
+    return [number for number, line in lines if _names_other_driver(line)]
 
 
 def _names_other_driver(line: bytes) -> bool:
@@ -52,26 +53,31 @@ def _names_other_driver(line: bytes) -> bool:
 def add_attributes(
     data: bytes | None, notes: tuple[Note, ...] = (), others: Mapping[str, str] | None = None
 ) -> bytes:
-    """others: patterns of other JSON files and their driver, beside those that the block has."""
+    """Return a .gitattributes with our block.
+
+    others: patterns of other JSON files and their driver, beside those that the block has.
+    """
     kept = {**find_others(data or b""), **(others or {})}
-    quoted = (
-        (f'"{pattern}"' if " " in pattern else pattern, driver) for pattern, driver in kept.items()
-    )
-    lines = "".join(f"{pattern} merge={driver}\n" for pattern, driver in quoted)
+    lines = ""
+    for pattern, driver in kept.items():
+        if " " in pattern:
+            pattern = f'"{pattern}"'
+        lines += f"{pattern} merge={driver}\n"
     return put_block(data, attribute_body() + os.fsencode(lines), notes=notes)
 
 
 def find_others(data: bytes) -> dict[str, str]:
-    """Pattern -> driver of the files in our block that are not checkpoints; with the schema that a
-    team agreed on.
+    """Return pattern -> driver of the files in our block that are not checkpoints.
+
+    Their driver names the schema that a team agreed on.
     """
     block = None
     with suppress(CheckpointError):  # damaged marks, which whoever writes the block reports
         block = find_block(data)
+    if block is None:
+        return {}
     ours = set(attribute_patterns())
-    found = (
-        _LINE.fullmatch(line) for line in os.fsdecode(block.body if block else b"").splitlines()
-    )
+    found = (_LINE.fullmatch(line) for line in os.fsdecode(block.body).splitlines())
     pairs = [(line[1].strip('"'), line[2]) for line in found if line]
     return {pattern: driver for pattern, driver in pairs if pattern not in ours}
 
@@ -84,14 +90,19 @@ def adopt_lines(data: bytes) -> bytes:
     adopted = b""
     for line in data.splitlines(keepends=True):
         if _names_other_driver(line):
-            adopted += _ADOPTED + line + (b"" if line.endswith((b"\n", b"\r")) else b"\n")
+            adopted += _ADOPTED + line
+            if not line.endswith((b"\n", b"\r")):
+                adopted += b"\n"
             line = _OTHER_MERGE.sub(_OWN_MERGE, line)
         adopted += line
     return adopted
 
 
 def restore_lines(data: bytes) -> bytes:
-    """To the byte. A line that was edited since stays as it is."""
+    """Return the lines as they were before adopt_lines, to the byte.
+
+    A line that was edited since stays as it is.
+    """
     restored, above = b"", b""
     for line in data.splitlines(keepends=True):
         original, text = above.removeprefix(_ADOPTED).rstrip(b"\r\n"), line.rstrip(b"\r\n")
@@ -112,26 +123,25 @@ def read_attribute(
     *,
     check: bool = True,
 ) -> dict[str, str]:
-    """Path, relative to folder -> its attribute in git's words. options: of git. check: git may not
-    fail.
+    """Return path, relative to folder -> its attribute in git's words.
+
+    options: of git. check: git may not fail.
     """
+    if not paths:
+        return {}
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    # or git writes each answer by itself
-    own = {
-        **(os.environ if env is None else env),
-        "GIT_FLUSH": "0",
-    }
+    if env is None:
+        env = os.environ
+    env = {**env, "GIT_FLUSH": "0"}  # or git writes each answer by itself
     words = [*options, "check-attr", "-z", "--stdin", name]
-    fields = (
-        run_git(words, folder, stdin=stdin, env=own, check=check).out.split(b"\0") if paths else []
-    )
+    fields = run_git(words, folder, stdin=stdin, env=env, check=check).out.split(b"\0")
     return dict(zip(map(os.fsdecode, fields[::3]), map(os.fsdecode, fields[2::3]), strict=False))
 
 
 def read_shared_merge_attributes(
     top: str, names: Sequence[str], env: Mapping[str, str]
 ) -> dict[str, str]:
-    """As .gitattributes gives it in a clone without settings of its own."""
+    """Return the merge attributes as .gitattributes gives them in a clone without own settings."""
     from tempfile import TemporaryDirectory  # late, as most who ask for attributes need none
 
     # An empty git directory is asked: it has no info/attributes, which would overrule every file.

@@ -51,8 +51,10 @@ class Gap(NamedTuple):
 
     @property
     def line(self) -> Line:
-        """The line for a person."""
-        what = "to see them" if self.code == _NESTED else "to fix it"
+        """Return the line for a person."""
+        what = "to fix it"
+        if self.code == _NESTED:
+            what = "to see them"
         steps = [step._replace(text=what) for step in self.fix.steps]
         return Line(self.message, "warn", hint=Hint(*steps))
 
@@ -60,10 +62,14 @@ class Gap(NamedTuple):
 def add_gaps(
     outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "list[Claim] | None" = None
 ) -> Outcome:
-    """And what is claimed."""
+    """Return an outcome with what this clone lacks, and what is claimed.
+
+    claims: None has them looked up.
+    """
     where = (*tree, invocation.env)
     gaps = [*find_gaps(*where), *find_nested(*where, invocation.cwd)]
-    claims = find_claims(*where, invocation.now) if claims is None else claims
+    if claims is None:
+        claims = find_claims(*where, invocation.now)
     # a finding with the same command says as much of each of these files
     marked = sum(finding.code == "json/conflict-markers" for finding in outcome.findings)
     summary = f"with {plural(marked, 'checkpoint')} to resolve"
@@ -80,18 +86,18 @@ def add_gaps(
 def find_claims(
     work_tree: str | None, git_dir: str | None, env: Mapping[str, str], now: int
 ) -> "list[Claim]":
-    """Those that are not over, each holder's once, as last seen; git is started only where there
-    may be any.
+    """Return the claims that are not over, each holder's once, as last seen.
+
+    Git is started only where there may be any.
     """
+    if not work_tree or not _may_be_claimed(find_common_dir(git_dir or "")):
+        return []
+    from checkpoint_git.git.leases import read_claims
+
     found: dict[tuple[str, str], Claim] = {}
-    if work_tree and _may_be_claimed(find_common_dir(git_dir or "")):
-        from checkpoint_git.git.leases import read_claims
-
-        with suppress(OSError, CheckpointError):  # a damaged ref: `claim` says so
-            found = {
-                (one.name, one.holder): one for one in read_claims(work_tree, env) if now < one.ends
-            }
-
+    with suppress(OSError, CheckpointError):  # a damaged ref: `claim` says so
+        claims = read_claims(work_tree, env)
+        found = {(claim.name, claim.holder): claim for claim in claims if now < claim.ends}
     return list(found.values())
 
 
@@ -105,55 +111,54 @@ def _may_be_claimed(common: str) -> bool:
 # Every look at where the work is asks this, so it reads git's files first, and starts git only
 # where those leave a doubt.
 def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> list[Gap]:
-    """[] outside git. git_dir: of this worktree."""
+    """Return what this clone lacks; [] outside git. git_dir: of this worktree."""
     if git_dir is None or work_tree is None:
         return []
     common = find_common_dir(git_dir)
     config = read_start(os.path.join(common, "config"), _LONGEST_CONFIG)
-    message = "this clone is shallow: what was merged before it begins is unknown"
-    cut = Gap("drift/history-partial", message, command("git", "fetch", "--unshallow"))
-    return [
-        *find_conflicts(work_tree, git_dir, env),
-        *_find_missing_driver(work_tree, config, env),
-        *([cut] if os.path.exists(os.path.join(common, "shallow")) else []),
-        *_find_hidden(
-            work_tree, config + read_start(f"{git_dir}/config.worktree", _LONGEST_CONFIG), env
-        ),
-    ]
+    gaps = list(find_conflicts(work_tree, git_dir, env))
+    gaps += _find_missing_driver(work_tree, config, env)
+    if os.path.exists(os.path.join(common, "shallow")):
+        message = "this clone is shallow: what was merged before it begins is unknown"
+        fix = command("git", "fetch", "--unshallow")
+        gaps.append(Gap("drift/history-partial", message, fix))
+    config += read_start(f"{git_dir}/config.worktree", _LONGEST_CONFIG)
+    gaps += _find_hidden(work_tree, config, env)
+    return gaps
 
 
 def read_operation(git_dir: str) -> str:
-    """Which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
-    found = next(
-        (name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), ""
-    )
-    if found or not os.path.isdir(os.path.join(find_common_dir(git_dir), "reftable")):
-        return found
+    """Return which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
+    for file, name in _OPERATIONS:
+        if os.path.exists(os.path.join(git_dir, file)):
+            return name
+    if not os.path.isdir(os.path.join(find_common_dir(git_dir), "reftable")):
+        return ""
     from checkpoint_git.git.run import run_git
 
     # such a repository (git 2.45) keeps what is a file elsewhere in its table
     words = ["--git-dir", git_dir, "rev-parse", "--quiet", "--verify"]
-    asked = ((file, name) for file, name in _OPERATIONS if file.isupper())
-    return next(
-        (name for file, name in asked if run_git([*words, file], git_dir, check=False).code == 0),
-        "",
-    )
+    for file, name in _OPERATIONS:
+        if file.isupper() and run_git([*words, file], git_dir, check=False).code == 0:
+            return name
+    return ""
 
 
 def find_nested(
     work_tree: str | None, git_dir: str | None, env: Mapping[str, str], cwd: str
 ) -> Iterator[Gap]:
-    """What a look from the top of a repository does not show."""
-    if work_tree is None or git_dir is None or os.path.realpath(cwd) != os.path.realpath(work_tree):
+    """Yield what a look from the top of a repository does not show."""
+    if work_tree is None or git_dir is None:
         return
-    if has_nested_folders(git_dir):
-        from checkpoint_git.git.worktree import list_roots
+    if os.path.realpath(cwd) != os.path.realpath(work_tree) or not has_nested_folders(git_dir):
+        return
+    from checkpoint_git.git.worktree import list_roots
 
-        roots = list_roots(work_tree, env, tracked=True)
-        folders = [os.path.relpath(root, work_tree) for root in roots if root != work_tree]
-        if folders:
-            fix = command("checkpoint", "-C", plain_path(folders[0]), "status")
-            yield Gap(_NESTED, f"there are checkpoints below: {join_some(folders)}", fix)
+    roots = list_roots(work_tree, env, tracked=True)
+    folders = [os.path.relpath(root, work_tree) for root in roots if root != work_tree]
+    if folders:
+        fix = command("checkpoint", "-C", plain_path(folders[0]), "status")
+        yield Gap(_NESTED, f"there are checkpoints below: {join_some(folders)}", fix)
 
 
 def find_conflicts(
@@ -164,24 +169,21 @@ def find_conflicts(
     from checkpoint_git.protocols.registry import is_merged
 
     count = sum(map(is_merged, find_unmerged(work_tree, git_dir, env)))
-    if count:
-        operation = read_operation(git_dir)
-        article = "an" if operation == "am" else "a"
-        state = (
-            f"git is in the middle of {article} {operation}"
-            if operation
-            else "git stopped at a conflict"
-        )
-        yield Gap(
-            "merge/unresolved",
-            f"{state}, with {plural(count, 'checkpoint')} to resolve",
-            command("checkpoint", "resolve"),
-        )
+    if not count:
+        return
+    operation = read_operation(git_dir)
+    if operation == "am":
+        state = "git is in the middle of an am"
+    elif operation:
+        state = f"git is in the middle of a {operation}"
+    else:
+        state = "git stopped at a conflict"
+    message = f"{state}, with {plural(count, 'checkpoint')} to resolve"
+    yield Gap("merge/unresolved", message, command("checkpoint", "resolve"))
 
 
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
-    # Python and the driver, in quotes: a pattern for them takes longer to compile than all the rest
-    # here
+    # Python and the driver, in quotes: to compile a pattern takes longer than all the rest here
     python, between, driver, *_ = [*config.partition(_DRIVER)[2].split(b"'"), b"", b""]
     is_plain = between == b" && test -f " and not {*python, *driver}.intersection(b'"\\%\n\0')
     if is_plain and os.access(python, os.X_OK) and os.path.isfile(driver):
@@ -225,7 +227,6 @@ def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Itera
     hidden = [line[2:] for line in listed if line.startswith("S ")]
     if hidden:
         folders = sorted({os.path.dirname(path) for path in hidden})
-        message = (
-            f"the sparse checkout leaves out {plural(len(hidden), 'file')} of ours, in {folders[0]}"
-        )
+        files = plural(len(hidden), "file")
+        message = f"the sparse checkout leaves out {files} of ours, in {folders[0]}"
         yield Gap("clone/sparse", message, command("git", "sparse-checkout", "add", *folders))

@@ -48,17 +48,20 @@ _SETTINGS = (
 _FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _MISSING = re.compile(rb"couldn't find remote ref|not our ref|unadvertised object")
 _LOST = re.compile(
-    rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists"
+    rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref"
+    rb"|incorrect old value|already exists"
     rb"|but expected|[Uu]nable to create '[^']*\.lock': File exists|failed to lock"
     # `git prune --expire=now` removes the temporary files of every git that runs
-    rb"|unable to write file [^:]{1,300}: No such file|unable to rename temporary|/tmp_[^:]{1,300}: No such file"
+    rb"|unable to write file [^:]{1,300}: No such file|unable to rename temporary"
+    rb"|/tmp_[^:]{1,300}: No such file"
 )
 _NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
 _NOISE = re.compile(
     rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)"
 )
 _NO_ACCESS = re.compile(
-    rb"could not read (User|Pass)|Authentication failed|Permission denied|error: 40[13]|key verific"
+    rb"could not read (User|Pass)|Authentication failed|Permission denied|error: 40[13]"
+    rb"|key verific"
 )
 
 
@@ -67,18 +70,19 @@ class UnreachableError(CheckpointError):
 
 
 class PushReply(NamedTuple):
-    """lost: somebody was faster. refused: the remote does not take it. hook: this clone's own
-    pre-push hook stopped it. unknown: the line broke, and it may have arrived. said: the reason,
-    escaped.
+    """What a push came to.
+
+    lost: somebody was faster. refused: the remote does not take it. hook: this clone's own pre-push
+    hook stopped it. unknown: the line broke, and it may have arrived.
     """
 
     kind: Kind
-    said: str
+    reason: str  # escaped
 
 
 def network_env(env: Mapping[str, str]) -> dict[str, str]:
-    # Git speaks English and asks nobody for anything: no terminal (see _run, for ssh), no window. A
-    # GIT_ASKPASS stays, with which a job answers, and settings handed down with `git -c`.
+    # Git speaks English and asks nobody for anything: no terminal (see _run, for ssh), no window.
+    # A GIT_ASKPASS stays, with which a job answers, and settings handed down with `git -c`.
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
     quiet = {
         "GIT_TERMINAL_PROMPT": "0",
@@ -91,8 +95,9 @@ def network_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
-    """Named "x" or "refs/heads/x". is_new: one that git itself would make. Raises CheckpointError
-    for what is none.
+    """Return the full ref of a branch that is named "x" or "refs/heads/x".
+
+    is_new: git itself must be willing to make it. Raises CheckpointError for what is no branch.
     """
     short = name.removeprefix(HEADS)
     fits = short.isprintable() and 0 < len(short) <= _LONGEST_BRANCH
@@ -100,9 +105,9 @@ def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
     fits = fits and not (is_new and (short in ("@", "HEAD") or short.startswith("-")))
     # most are plain: git need not be asked
     is_plain = short.isascii() and short.replace("-", "").replace("_", "").isalnum()
-    if not fits or not (
-        is_plain or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code == 0
-    ):
+    if fits and not is_plain:
+        fits = run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code == 0
+    if not fits:
         shown = escape_controls(shorten(name, 100))
         raise CheckpointError(f"'{shown}' cannot be a branch", "give its short name, such as topic")
 
@@ -110,10 +115,11 @@ def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
 
 
 def check_remote(cwd: str, remote: str, env: Env = None) -> None:
+    """Raise CheckpointError for what is neither a remote's name nor an address."""
     known = run_git(["remote"], cwd, env=env).out.decode("utf-8", "replace").splitlines()
-    if remote in (*known, ".") or (
-        remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)
-    ):
+    if remote in (*known, "."):
+        return
+    if not remote.startswith("-") and re.search("[/:\\\\]", remote):
         return
     shown = escape_controls(shorten(remote, 100))
     raise CheckpointError(
@@ -122,24 +128,34 @@ def check_remote(cwd: str, remote: str, env: Env = None) -> None:
 
 
 def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: float = 0.0) -> str:
-    """What a full ref is at on the remote, "" if it has no such ref. Raises UnreachableError."""
-    result = _run(["ls-remote", "-q", "--refs", "--end-of-options", remote, ref], cwd, env, timeout)
+    """Return the id that a full ref names on the remote, "" if it has no such ref.
+
+    Raises UnreachableError.
+    """
+    words = ["ls-remote", "-q", "--refs", "--end-of-options", remote, ref]
+    result = _run(words, cwd, env, timeout)
     if result.code != 0:
         raise _unreachable(remote, result)
-    rows = (line.split("\t") for line in os.fsdecode(result.out).splitlines())
-    return next((row[0] for row in rows if len(row) == 2 and row[1] == ref), "")
+    for line in os.fsdecode(result.out).splitlines():
+        fields = line.split("\t")
+        if len(fields) == 2 and fields[1] == ref:
+            return fields[0]
+    return ""
 
 
 def fetch(
     cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout: float = 0.0
 ) -> bool:
-    """wanted: full refs, ids or refspecs. False: the remote has no such thing. Raises
-    UnreachableError.
+    """Fetch full refs, ids or refspecs; return False if the remote has no such thing.
+
+    Raises UnreachableError.
     """
     ends = time.monotonic() + min(timeout or PATIENCE, _HELD)
+    words = list(_FETCH)
+    if any("*" in name for name in wanted):
+        words.append("--prune")
     while True:
-        prune = ["--prune"] if any("*" in each for each in wanted) else []
-        result = _run([*_FETCH, *prune, "--end-of-options", remote, *wanted], cwd, env, timeout)
+        result = _run([*words, "--end-of-options", remote, *wanted], cwd, env, timeout)
         if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > ends:
             break
         time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref
@@ -151,18 +167,22 @@ def fetch(
 
 def _unreachable(remote: str, result: GitResult) -> UnreachableError:
     shown = escape_controls(remote.rpartition("@")[2])  # an address may begin with a password
+    message = f"{shown} gave no answer: {_reason(result)}"
+    if not _NO_ACCESS.search(result.err):
+        return UnreachableError(message)
     hint = advise(
         "log in once by hand, with a credential helper or an ssh agent", "git", "ls-remote", shown
     )
-    return UnreachableError(
-        f"{shown} gave no answer: {_reason(result)}", hint if _NO_ACCESS.search(result.err) else ""
-    )
+    return UnreachableError(message, hint)
 
 
 # As much is fetched into a shallow clone as it takes to know them: there, a base that is here may
 # be the wrong one.
 def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """For full ids. Raises CheckpointError if what a shallow clone lacks cannot be fetched."""
+    """Return the merge bases of two commits (full ids).
+
+    Raises CheckpointError if what a shallow clone lacks cannot be fetched.
+    """
     ends = ["--end-of-options", remote, ours, theirs]
     for words in (
         [_DEEPER[0], *ends],
@@ -184,23 +204,36 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
 
 
 def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
-    ends = read_boundary(cwd, env) if is_shallow(cwd) else None
+    """Return whether a shallow clone ends before the merge bases of two commits."""
+    if not is_shallow(cwd):
+        return False
+    ends = read_boundary(cwd, env)
     if not ends:
         return False
     bases = read_base_ids(cwd, (ours, theirs), env)
-    own = run_git(["rev-list", ours, theirs, "--not", *bases], cwd, env=env).out.decode().split()
-    return not bases or not ends.isdisjoint(own)
+    words = ["rev-list", ours, theirs, "--not", *bases]
+    since_bases = run_git(words, cwd, env=env).out.decode().split()
+    return not bases or not ends.isdisjoint(since_bases)
 
 
 def push_commit(
-    cwd: str, remote: str, ref: str, commit: str, expected: str, env: Env = None, timeout: float = 0.0,
-    *, hooks: bool = False,
-) -> PushReply:  # fmt: skip
-    """Compare and swap: only if the full ref names `expected`, "" for a new one. hooks: run the
-    pre-push hook.
+    cwd: str,
+    remote: str,
+    ref: str,
+    commit: str,
+    expected: str,
+    env: Env = None,
+    timeout: float = 0.0,
+    *,
+    hooks: bool = False,
+) -> PushReply:
+    """Push a commit to a full ref, only if that names `expected` on the remote ("": is not there).
+
+    hooks: run the pre-push hook.
     """
     words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
-    words += [f"--force-with-lease={ref}:{expected}", "--end-of-options", remote, f"{commit}:{ref}"]
+    words += [f"--force-with-lease={ref}:{expected}"]
+    words += ["--end-of-options", remote, f"{commit}:{ref}"]
     return read_reply(_run(words, cwd, env, timeout, hooks=hooks))
 
 
@@ -256,26 +289,29 @@ def _shown(text: bytes) -> str:
 def _run(
     words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: bool = False
 ) -> GitResult:
-    settings = [
-        *(word for each in _SETTINGS for word in ("-c", each)),
-        *([] if hooks else NO_HOOKS),
-    ]
-    result, trouble = run_bounded([*settings, *words], cwd, env, timeout or PATIENCE)
-    return result._replace(err=f"fatal: {trouble}\n".encode() + result.err) if trouble else result
+    options = list[str]()
+    for setting in _SETTINGS:
+        options += ["-c", setting]
+    if not hooks:
+        options += NO_HOOKS
+
+    result, trouble = run_bounded([*options, *words], cwd, env, timeout or PATIENCE)
+    if not trouble:
+        return result
+    return result._replace(err=f"fatal: {trouble}\n".encode() + result.err)
 
 
 def run_bounded(
     words: Sequence[str], cwd: str, env: Env, timeout: float, stdin: int = _DEVNULL
 ) -> tuple[GitResult, str]:
-    """And why it was ended, with all that it has started; "" if it ended by itself. timeout:
-    seconds.
+    """Run git; return its result, and why it was ended with all that it has started.
+
+    The reason is "" if it ended by itself. timeout: seconds.
     """
-    ends, out, err, trouble = (
-        time.monotonic() + timeout,
-        bytearray(),
-        bytearray(),
-        "it was interrupted",
-    )
+    ends = time.monotonic() + timeout
+    out = bytearray()
+    err = bytearray()
+    trouble = "it was interrupted"
     process = start_git(words, cwd, env=env, stdin=stdin, own_group=True)
     with process, selectors.DefaultSelector() as selector:
         try:
@@ -291,13 +327,18 @@ def run_bounded(
                     key.data.extend(chunk)
                     if not chunk:
                         selector.unregister(key.fileobj)
-            trouble = "it printed more than a megabyte" if selector.get_map() else ""
-            if trouble and time.monotonic() >= ends:
+            if not selector.get_map():
+                trouble = ""
+            elif time.monotonic() >= ends:
                 trouble = f"no answer within {timeout:.0f} seconds"
+            else:
+                trouble = "it printed more than a megabyte"
         finally:
             if trouble:
                 platform.end_group(process)
 
-    return GitResult(
-        _KILLED if trouble else process.wait(), bytes(out), bytes(err[:_MOST_SAID])
-    ), trouble
+    if trouble:
+        code = _KILLED
+    else:
+        code = process.wait()
+    return GitResult(code, bytes(out), bytes(err[:_MOST_SAID])), trouble

@@ -140,7 +140,7 @@ def test_what_a_remote_says_is_quoted_without_its_control_characters() -> None:
     err = b"remote: \x1b[31mprotected\x1b[0m\nremote: \n" + b"x" * 5_000
     said = read_reply(
         GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)
-    ).said
+    ).reason
     assert "protected" in said
     assert "\x1b" not in said
     assert len(said) < 700
@@ -151,7 +151,7 @@ def test_what_a_remote_prints_is_shown_without_passwords_and_tokens() -> None:
     err = f"remote: see https://ada:s3cret@h/x\nremote: {token} is not allowed\n".encode()
     said = read_reply(
         GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)
-    ).said
+    ).reason
     assert said.endswith("see https://[redacted]@h/x / [redacted] is not allowed")
 
 

@@ -120,7 +120,7 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
 
     _swap(top, ref, ours, swap.commit, env)
     if reply.kind == "refused" or (reply.kind == "unknown" and attempt > 3):
-        message = f"{escape_controls(swap.remote)} does not take claims: {reply.said}"
+        message = f"{escape_controls(swap.remote)} does not take claims: {reply.reason}"
         raise CheckpointError(message, _LOCAL)
 
     return False

@@ -165,7 +165,7 @@ def _push(request: PullRequest, commit: str, env: Env) -> None:
         now = read_remote_ref(request.cwd, request.remote, request.ref, env)
     except UnreachableError as error:
         hint = f"{made}; look whether it arrived before you run it again: it is safe to"
-        raise CheckpointError(f"the remote does not answer: {reply.said}", hint) from error
+        raise CheckpointError(f"the remote does not answer: {reply.reason}", hint) from error
 
     if not now:
         raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
@@ -180,4 +180,4 @@ def _push(request: PullRequest, commit: str, env: Env) -> None:
             did = "refused"
         asked = "May this job's identity push there? a protected branch has to let it"
         hint = f"{made}; run it again: it is safe to. {asked}"
-        raise CheckpointError(f"the remote {did} the push to {branch}: {reply.said}", hint)
+        raise CheckpointError(f"the remote {did} the push to {branch}: {reply.reason}", hint)

@@ -307,8 +307,8 @@ _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
 def _give_up(context: SyncContext, found: Comparison, reply: PushReply) -> SyncResult:
     result_state, code, trouble, hint = _GIVEN_UP[reply.kind]
     message = f"{trouble}; it waits in this clone"
-    if reply.said:
-        message = f"{message}: {reply.said}"
+    if reply.reason:
+        message = f"{message}: {reply.reason}"
     finding = Finding(code, "error", message, hint=hint)
     return _result(context, found, result_state, found.tip, [*found.plan.findings, finding])
 
