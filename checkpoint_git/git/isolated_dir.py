@@ -41,9 +41,8 @@ class Sealed(NamedTuple):
     cwd: str  # an empty folder in the sealed git directory
     env: Mapping[str, str]  # in which git works there
     folder: str  # for temporary files; the sealed directory goes with it
-    partial: (
-        bool  # the repository lacks objects on purpose, and what is sealed asks no server for them
-    )
+    # the repository lacks objects on purpose, and what is sealed asks no server for them
+    partial: bool
 
 
 @contextmanager
@@ -53,48 +52,42 @@ def open_sealed(
     settings: Mapping[str, str] | None = None,
     env: Env = None,
 ) -> Iterator[Sealed]:
-    """A sealed git directory for the repository around cwd, removed afterwards; new objects go to
-    the repository. attributes: lines of gitattributes; nothing else gives any file an attribute.
-    settings: git settings by their keys. env: of the repository; a hook's quarantine is kept.
-    Raises CheckpointError outside a repository.
+    """Make a sealed git directory for the repository around cwd, and remove it afterwards.
+
+    New objects go to the repository. attributes: lines of gitattributes; nothing else gives any
+    file an attribute. settings: git settings by their keys. env: of the repository; a hook's
+    quarantine is kept. Raises CheckpointError outside a repository.
     """
-    own = os.environ if env is None else env
-    words = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects"]
-    lines = os.fsdecode(run_git([*words, "--git-path", "shallow"], cwd, env=env).out).split("\n")
+    words = ["rev-parse", "--path-format=absolute", "--show-object-format"]
+    words += ["--git-path", "objects", "--git-path", "shallow"]
+    lines = os.fsdecode(run_git(words, cwd, env=env).out).split("\n")
     if len(lines) != 4:
         raise CheckpointError(
             "the repository's path contains a line break", "move it to another folder"
         )
 
     object_format, objects, shallow, _ = lines
-    found = run_git(["config", "-z", "--get-regexp", _KEPT_SETTINGS], cwd, env=env, check=False).out
-    known = {
-        name: value
-        for name, _, value in (one.partition("\n") for one in os.fsdecode(found).split("\0"))
-        if name
-    }
+    known = _read_kept_settings(cwd, env)
     with tempfile.TemporaryDirectory(prefix="checkpoint-", ignore_cleanup_errors=True) as folder:
         git_dir = os.path.join(folder, "sealed")
         work = os.path.join(git_dir, "work")
         for name in ("info", "objects", "refs/heads", "work"):
             os.makedirs(os.path.join(git_dir, name))
         shared = known.get("core.sharedrepository", "umask")
+        if not shared.isalnum():
+            shared = "umask"
         files = {
             "HEAD": "ref: refs/heads/nothing\n",
-            "config": _CONFIG.format(
-                format=object_format, shared=shared if shared.isalnum() else "umask"
-            ),
+            "config": _CONFIG.format(format=object_format, shared=shared),
             "info/attributes": _NO_ATTRIBUTES + "".join(f"{line}\n" for line in attributes),
         }
         for name, text in files.items():
             with open(os.path.join(git_dir, name), "w", encoding="utf-8") as stream:
                 stream.write(text)
-        surroundings = {
-            **{
-                name: value for name, value in clean_env(own).items() if not name.startswith("GIT_")
-            },
-            **{name: own[name] for name in _KEPT_VARIABLES if name in own},
-            **({"GIT_SHALLOW_FILE": shallow} if os.path.exists(shallow) else {}),
+        surroundings = _keep_variables(env)
+        if os.path.exists(shallow):
+            surroundings["GIT_SHALLOW_FILE"] = shallow
+        surroundings |= {
             "GIT_DIR": git_dir,
             OBJECTS: objects,
             "GIT_INDEX_FILE": os.path.join(folder, "index"),
@@ -111,9 +104,36 @@ def open_sealed(
         yield Sealed(work, surroundings, folder, bool(known.keys() - {"core.sharedrepository"}))
 
 
+def _read_kept_settings(cwd: str, env: Env) -> dict[str, str]:
+    """Return the settings of a repository that count in the sealed directory too."""
+    words = ["config", "-z", "--get-regexp", _KEPT_SETTINGS]
+    out = run_git(words, cwd, env=env, check=False).out
+    known = {}
+    for record in os.fsdecode(out).split("\0"):
+        name, _, value = record.partition("\n")
+        if name:
+            known[name] = value
+    return known
+
+
+def _keep_variables(env: Env) -> dict[str, str]:
+    """Return the variables that are not git's, and those of git's that the sealed directory needs."""
+    if env is None:
+        env = os.environ
+    kept = {}
+    for name, value in clean_env(env).items():
+        if not name.startswith("GIT_"):
+            kept[name] = value
+    for name in _KEPT_VARIABLES:
+        if name in env:
+            kept[name] = env[name]
+    return kept
+
+
 def list_folders(first: str, others: str | None) -> str:
-    """A folder of objects before others, as OTHER_OBJECTS names them. others: what that holds
-    already.
+    """Return a folder of objects before others, as OTHER_OBJECTS names them.
+
+    others: what that variable holds already.
     """
     quoted = '"' + first.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return os.pathsep.join(filter(None, [quoted, others]))

@@ -12,16 +12,20 @@ _LONGEST_INDEX = 1 << 28  # bytes
 
 
 def find_common_dir(git_dir: str) -> str:
-    """What all work trees share; disk.discover reads it too, but packages of one layer do not know
-    one another.
+    """Return the git directory that all work trees share.
+
+    disk.discover reads it too, but packages of one layer do not know one another.
     """
     line = read_start(os.path.join(git_dir, "commondir"), 4096).replace(b"\0", b"").strip()
-    return os.path.normpath(os.path.join(git_dir, os.fsdecode(line))) if line else git_dir
+    if not line:
+        return git_dir
+    return os.path.normpath(os.path.join(git_dir, os.fsdecode(line)))
 
 
 def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[str]:
-    """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in
-    git's index.
+    """Return the files of ours that git's index has as unresolved.
+
+    A merge leaves them there, or what merges as it does: a stash, a patch.
     """
     if not (_is_packed(index := _read_index(git_dir)) or _may_be_unmerged(index)):
         return []
@@ -37,7 +41,10 @@ def has_nested_folders(git_dir: str) -> bool:
 
 
 def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
-    """The paths that git's index does not seem to list; asking git is sure, and takes a process."""
+    """Return the paths that git's index does not seem to list.
+
+    Asking git is sure, and takes a process.
+    """
     # a name in the index has its length in the 12 bits before it, and a NUL behind it
     # (gitformat-index, versions 2, 3)
     index = _read_index(git_dir)
@@ -50,11 +57,14 @@ def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
 
 
 def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
-    """The letter that git has for a path: H in the index, M unmerged, S left out by a sparse
-    checkout, else "".
+    """Return the letter that git has for a path, else "".
+
+    H: in the index. M: unmerged. S: left out by a sparse checkout.
     """
-    if not (work_tree and git_dir and find_unlisted(git_dir, [path])):
-        return "H" if git_dir else ""
+    if not git_dir:
+        return ""
+    if not work_tree or not find_unlisted(git_dir, [path]):
+        return "H"
     from checkpoint_git.git.run import clean_env, run_git
 
     words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", path]
@@ -66,22 +76,25 @@ def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
 def _may_be_unmerged(index: bytes) -> bool:
     """Return whether an entry of ours may have a stage; asking git is sure, and takes a process."""
     for ending in {kind.parts[-1] for kind in KINDS}:
-        tail, found = ending.encode() + b"\0", -1
+        tail = ending.encode() + b"\0"
+        found = -1
         while (found := index.find(tail, found + 1)) >= 0:
             # backwards to where the two bytes before hold the stage and, in 12 bits, the length of
             # the name from there
-            end = at = found + len(tail) - 1
-            while at > 2 and index[at - 1] and end - at < 0xFFF:
-                at -= 1
-                if index[at - 2] & 0x30 and (index[at - 2] & 0xF) << 8 | index[at - 1] == end - at:
+            end = start = found + len(tail) - 1
+            while start > 2 and index[start - 1] and end - start < 0xFFF:
+                start -= 1
+                flags, size = index[start - 2], index[start - 1]
+                if flags & 0x30 and (flags & 0xF) << 8 | size == end - start:
                     return True
 
     return False
 
 
 def _is_packed(index: bytes) -> bool:
-    """Return whether names are shortened by what they share with the one before, or most are in
-    another file.
+    """Return whether the index does not spell names out, or most of them are in another file.
+
+    Version 4 shortens a name by what it shares with the name before.
     """
     return index[4:8] == b"\0\0\0\4" or b"link\0\0" in index
 
@@ -91,7 +104,10 @@ def _read_index(git_dir: str) -> bytes:
 
 
 def read_start(path: str, most: int) -> bytes:
-    """Empty if there is none. A pipe in its place is not waited for."""
+    """Return the first bytes of a file, none if there is no file.
+
+    A pipe in its place is not waited for.
+    """
     opener = lambda name, flags: os.open(name, flags | NO_WAIT)  # noqa: E731
     with suppress(OSError), open(path, "rb", opener=opener) as stream:
         return stream.read(most) or b""

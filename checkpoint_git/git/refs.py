@@ -15,47 +15,55 @@ from checkpoint_git.git.run import offline_env, run_git, stream_git
 _REMOTE = r"^(?:\w[\w+.-]*+://(?!/)(?P<site>[^/]+)/|(?P<name>[^/\s]+):(?!//))/*+(?P<path>.+)"
 # what a forge's host has in its name -> the part of a commit's address before its id
 _COMMIT_PAGES = {
-    "gitlab": "-/commit", "bitbucket": "commits", "github": "commit", "codeberg": "commit", "gitea": "commit",
-    "forgejo": "commit", "sr.ht": "commit",
-}  # fmt: skip
+    "gitlab": "-/commit",
+    "bitbucket": "commits",
+    "github": "commit",
+    "codeberg": "commit",
+    "gitea": "commit",
+    "forgejo": "commit",
+    "sr.ht": "commit",
+}
 _ID = re.compile(r"[0-9a-f]{7,64}")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
 
 
 def read_own_names(work_tree: str) -> frozenset[str]:
-    """{"acme/app"} for github.com/acme/app.git, see repository_path."""
+    """Return what the remotes call this repository.
+
+    {"acme/app"} for github.com/acme/app.git, see repository_path.
+    """
     return frozenset(repository_path(path) for _, path in _read_remotes(work_tree))
 
 
 def read_commit_address(work_tree: str) -> str:
-    """Where the forge of the first remote shows commits, such as
-    https://github.com/acme/app/commit/; "" if unknown.
+    """Return the address at which the forge of the first remote shows commits; "" if unknown.
+
+    Such as https://github.com/acme/app/commit/.
     """
     for host, path in _read_remotes(work_tree):
-        page = next((page for name, page in _COMMIT_PAGES.items() if name in host), "")
-        if page:
-            return f"https://{host}/{path}/{page}/"
+        for name, page in _COMMIT_PAGES.items():
+            if name in host:
+                return f"https://{host}/{path}/{page}/"
     return ""
 
 
 def _read_remotes(work_tree: str) -> list[tuple[str, str]]:
-    """Host and path of every remote: ("github.com", "acme/app")."""
+    """Return host and path of every remote: ("github.com", "acme/app")."""
     words = ["config", "--get-regexp", "-z", r"^remote\..*\.url$"]
     try:
         out = b"".join(stream_git(words, work_tree, env=environment()))
     except CheckpointError:  # there is no such setting
         return []
 
-    urls = (
-        record.partition(b"\n")[2].decode("utf-8", "replace")
-        for record in out.split(b"\0")
-        if record
-    )
     found = []
-    for match in filter(None, (re.match(_REMOTE, url) for url in urls)):
+    for record in out.split(b"\0"):
+        url = record.partition(b"\n")[2].decode("utf-8", "replace")
+        match = re.match(_REMOTE, url)
+        if match is None:
+            continue
         host = (match["site"] or match["name"]).rpartition("@")[2]
-        # ssh has another port
-        host = host if match.string.startswith("http") else host.partition(":")[0]
+        if not url.startswith("http"):  # ssh has another port
+            host = host.partition(":")[0]
         found.append((host, match["path"].rstrip("/").removesuffix(".git")))
 
     return found
@@ -67,22 +75,26 @@ class DefaultBranch(NamedTuple):
 
 
 def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> DefaultBranch | None:
-    """The branch that the remote calls its own, else init.defaultBranch, main or master; with one
-    of its files.
+    """Return the default branch with one of its files, None if there is none.
+
+    It is the branch that the remote calls its own, else init.defaultBranch, main or master.
     """
     out = run_git(["config", "--get", "init.defaultBranch"], work_tree, env=env, check=False).out
     wished = os.fsdecode(out).rstrip("\n")
-    names = [wished] if wished and "\n" not in wished and wished.isprintable() else []
-    refs = [
-        "refs/remotes/origin/HEAD",
-        *(f"refs/heads/{name}" for name in dict.fromkeys([*names, "main", "master"])),
-    ]
+    names = ["main", "master"]
+    if wished and wished.isprintable():
+        names.insert(0, wished)
+    refs = ["refs/remotes/origin/HEAD"]
+    refs += [f"refs/heads/{name}" for name in dict.fromkeys(names)]
+
     with Blobs(work_tree, env, MAX_BYTES) as blobs:
         for ref in refs:
             if blobs.read(f"{ref}^{{tree}}") is not None:
-                data = blobs.read(f"{ref}:{file}")
                 name = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
-                return DefaultBranch(name, data if isinstance(data, bytes) else None)
+                data = blobs.read(f"{ref}:{file}")
+                if isinstance(data, bytes):
+                    return DefaultBranch(name, data)
+                return DefaultBranch(name, None)
 
     return None
 
@@ -97,8 +109,9 @@ class Standing(NamedTuple):
 
 # Names of versions come from untrusted files, so none of them reaches git as an expression.
 def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
-    """start: 7 digits or more that a commit's id begins with, or "". tags: their full names, looked
-    for after that.
+    """Return where HEAD stands beside a commit that is known by its id or by a tag.
+
+    start: 7 digits or more that the id begins with, or "". tags: full names, looked for after that.
     """
     env = {**offline_env(os.environ), "LC_ALL": "C"}
     if not has_commit(work_tree, "HEAD", env):

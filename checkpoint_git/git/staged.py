@@ -69,16 +69,15 @@ def read_staged(work_tree: str) -> Staged:
 
 
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
-    """Those that differ from the commit `since`; deleted ones are left out."""
-    changed = with_siblings({one.path for one in objects.diff_index(work_tree, since, pathspecs())})
-    return sort_out(
-        work_tree,
-        [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed],
-    )
+    """Return the staged files that differ from the commit `since`; deleted ones are left out."""
+    changes = objects.diff_index(work_tree, since, pathspecs())
+    changed = with_siblings({change.path for change in changes})
+    entries = objects.read_index(work_tree, pathspecs())
+    return sort_out(work_tree, [entry for entry in entries if entry.path in changed])
 
 
 def read_committed(work_tree: str, rev: str, only: Collection[str] | None = None) -> Staged:
-    """only: these paths. Raises CheckpointError: an unknown rev."""
+    """Return the files of a commit. only: these paths. Raises CheckpointError: an unknown rev."""
     entries = objects.read_tree(work_tree, objects.read_commit(work_tree, rev)).items()
     wanted = (
         objects.IndexEntry(path, *entry, 0)
@@ -89,28 +88,45 @@ def read_committed(work_tree: str, rev: str, only: Collection[str] | None = None
 
 
 def sort_out(work_tree: str, entries: Iterable[objects.IndexEntry], env: Env = None) -> Staged:
-    own = [entry for entry in entries if protocol_of(entry.path)]
-    whole = [entry for entry in own if entry.stage == 0]
+    """Divide the entries of checkpoints into files, links and what is unmerged."""
+    files = []
+    links = []
+    unmerged = set[str]()
+    for entry in entries:
+        if not protocol_of(entry.path):
+            continue
+        if entry.stage > 0:
+            unmerged.add(entry.path)
+        elif entry.mode in objects.FILE_MODES:
+            files.append(entry)
+        elif entry.mode == objects.SYMLINK:
+            links.append(entry)
+
     return Staged(
-        files=Files(work_tree, [entry for entry in whole if entry.mode in objects.FILE_MODES], env),
-        unmerged=sorted({entry.path for entry in own if entry.stage > 0}),
-        links=Files(work_tree, [entry for entry in whole if entry.mode == objects.SYMLINK], env),
+        files=Files(work_tree, files, env),
+        unmerged=sorted(unmerged),
+        links=Files(work_tree, links, env),
     )
 
 
 def read_losses(
     work_tree: str, pattern: str, *, staged: bool = False, env: Env = None
 ) -> list[Loss]:
-    """Return the files of a pattern that HEAD has otherwise. staged: as the index has them, not the
-    work tree.
+    """Return the files of a pattern that HEAD has otherwise.
+
+    staged: as the index has them, not the work tree.
     """
     if not objects.has_commit(work_tree, "HEAD"):
         return []
 
     specs = [top_glob(pattern)]
-    diff = objects.diff_index if staged else objects.diff_work_tree
+    diff = objects.diff_work_tree
+    if staged:
+        diff = objects.diff_index
     losses = find_losses(diff(work_tree, "HEAD", specs))
-    for head in _list_merged_heads(work_tree, env) if losses else []:
+    if not losses:
+        return []
+    for head in _list_merged_heads(work_tree, env):
         # what the other branch has just so was taken over: two records had one name, and one was
         # moved away
         edited = {change.path for change in diff(work_tree, head, specs)}
@@ -131,8 +147,11 @@ def _list_merged_heads(work_tree: str, env: Env) -> list[str]:
 
 
 def find_losses(changes: Iterable[objects.Change]) -> list[Loss]:
-    return list(
-        dict.fromkeys(
-            Loss(one.path, "changed" if one.after else "removed") for one in changes if one.old
-        )
-    )
+    """Return the files that were there and are changed or removed, each once."""
+    losses: dict[Loss, None] = {}
+    for change in changes:
+        if change.old and change.after:
+            losses[Loss(change.path, "changed")] = None
+        elif change.old:
+            losses[Loss(change.path, "removed")] = None
+    return list(losses)
