@@ -1,4 +1,4 @@
-"""Read merge commits: parents, merge bases, and every version of the checkpoint files they touched."""
+"""Read merge commits: parents, merge bases, and each version of the checkpoints they touched."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -187,9 +187,19 @@ def _read_touched_all(
             plain.add((source.reference, tree))
     changes = objects.diff_tree_pairs(cwd, plain, pathspecs(), env)
     readers = [_MergeReader(source, moves, changes) for source in sources]
-    contents = read_contents(cwd, [blob for reader in readers for blob in reader.list_blobs()], env)
-    lacking = CheckpointError("the common history of its parents is not in this clone", UNSHALLOW)
-    return [lacking if is_cut and not reader.bases else reader.fill(contents) for reader in readers]
+    blobs = set[str]()
+    for reader in readers:
+        blobs.update(reader.list_blobs())
+    contents = read_contents(cwd, blobs, env)
+
+    found: list[Touched | CheckpointError] = []
+    for reader in readers:
+        if is_cut and not reader.bases:
+            message = "the common history of its parents is not in this clone"
+            found.append(CheckpointError(message, UNSHALLOW))
+        else:
+            found.append(reader.fill(contents))
+    return found
 
 
 Changes = dict[tuple[str, str], list[Change]]  # two trees -> how they differ
@@ -275,7 +285,8 @@ class _MergeReader:
         # path -> blob in the reference, as far as a tree differs from it
         self._known: dict[str, str] = {}
         self._renames: dict[str, str] = {}  # by a parent: old path -> new path
-        self._parents = [self._find_blobs(moves[source.reference, tree]) for tree in source.parents]
+        reference = source.reference
+        self._parents = [self._find_blobs(moves[reference, tree]) for tree in source.parents]
         self._result = self._find_blobs(changes[source.reference, source.result])
         self._others = {
             base: self._find_blobs(changes[source.reference, tree])
@@ -334,7 +345,7 @@ class _MergeReader:
         return [row for row in self._rows if not (row.is_crowded or self._is_whole(row))]
 
     def _is_whole(self, row: _Row) -> bool:
-        """Whether the merge took a file as the only parent that changed it has it, or as both do."""
+        """Return whether the merge took a file as its only changed parent has it, or as both do."""
         first, second = [row.parents[number] for number in row.choose_parents()]
         if first == second:
             return row.result == first

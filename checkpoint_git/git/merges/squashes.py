@@ -39,11 +39,12 @@ class _Logged(NamedTuple):
 def read_squashes(
     cwd: str, revisions: Sequence[str], head: str, env: Env = None
 ) -> list[MergeCommit]:
-    """The squash merges of a range whose other side is in this clone, newest first; their parents
-    are both sides. revisions: what rev-list takes, ids alone. head: the commit in whose history a
-    number's first commit is the squash. A number counts where the subject ends in it and a ref of
-    that pull request is here; one that was merged otherwise, or whose ref has moved on since, does
-    not.
+    """Return the squash merges of a range whose other side is in this clone, newest first.
+
+    Their parents are both sides. revisions: what rev-list takes, ids alone. head: the commit in
+    whose history a number's first commit is the squash. A number counts where the subject ends in
+    it and a ref of that pull request is here; a pull request that was merged otherwise, or whose
+    ref has moved on since, does not.
     """
     heads = read_pull_heads(cwd, env)
     if not heads:
@@ -66,39 +67,42 @@ def read_squashes(
 
     if not first:
         return []
-    inside = set(
-        run_git(["rev-list", "--no-merges", *revisions, "--"], cwd, env=env).out.decode().split()
-    )
-    words = [*_LOG, "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
-    stdin = "".join(f"{one}\n" for one in sorted(set(heads.values()))).encode()
-    rows = (
-        line.split() for line in run_git(words, cwd, stdin=stdin, env=env).out.decode().splitlines()
-    )
-    times = {row[0]: int(row[1]) for row in rows if len(row) == 2}
+    inside = run_git(["rev-list", "--no-merges", *revisions, "--"], cwd, env=env).out.decode()
+    in_range = set(inside.split())
+    times = _read_times(cwd, heads.values(), env)
     found = []
     for number, commit in first.items():
         sides = (commit.parents[0], heads[number])
-        if commit.id in inside and times.get(sides[1], commit.time + 1) <= commit.time:
+        if commit.id in in_range and times.get(sides[1], commit.time + 1) <= commit.time:
             bases = read_base_ids(cwd, sides, env)
             if bases and sides[1] not in bases:
-                found.append(
-                    MergeCommit(commit.id, commit.tree, sides, commit.message.partition("\n")[0])
-                )
+                subject = commit.message.partition("\n")[0]
+                found.append(MergeCommit(commit.id, commit.tree, sides, subject))
 
     return found[::-1]
 
 
+def _read_times(cwd: str, commits: Iterable[str], env: Env) -> dict[str, int]:
+    """Return when each commit was committed, in seconds since 1970."""
+    words = [*_LOG, "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
+    stdin = "".join(f"{commit}\n" for commit in sorted(set(commits))).encode()
+    out = run_git(words, cwd, stdin=stdin, env=env).out.decode()
+    rows = (line.split() for line in out.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2}
+
+
 def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
-    """("pull" or "merge", number) -> commit, where that is one alone."""
-    out = run_git(
-        ["for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *_REFS], cwd, env=env
-    ).out
+    """Return ("pull" or "merge", number) -> commit, where only a single commit has that number."""
+    words = ["for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *_REFS]
+    out = run_git(words, cwd, env=env).out
     heads: dict[tuple[str, str], set[str]] = {}
     for line in os.fsdecode(out).splitlines():
         commit, kind, name = line.split(" ", 2)
         numbered = _NUMBERED.search(name)
         if numbered and kind == "commit":
-            where = "merge" if numbered[1] == "merge-requests" else "pull"
+            where = "pull"
+            if numbered[1] == "merge-requests":
+                where = "merge"
             heads.setdefault((where, numbered[2]), set()).add(commit)
 
     return {number: commits.pop() for number, commits in heads.items() if len(commits) == 1}
@@ -109,20 +113,23 @@ def _number_of(message: str) -> tuple[str, str]:
     if appended:
         return "pull", appended[1]
     seen = _SEEN.search(message[:_MOST_MESSAGE])
-    return ("merge", seen[1]) if seen else ("", "")
+    if seen:
+        return "merge", seen[1]
+    return "", ""
 
 
 def _parse_log(out: bytes) -> Iterable[_Logged]:
     fields = out.decode("utf-8", "replace").split("\0")
     # the last field of a record is the empty one before -z's own NUL
-    for at in range(0, len(fields) - 4, 6):
-        one, parents, time, tree, message = fields[at : at + 5]
-        yield _Logged(one, tuple(parents.split()), int(time or 0), tree, message)
+    for start in range(0, len(fields) - 4, 6):
+        commit, parents, time, tree, message = fields[start : start + 5]
+        yield _Logged(commit, tuple(parents.split()), int(time or 0), tree, message)
 
 
 def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:
-    """Which of these commits, that change checkpoints, `head`'s history reverts by name, and where
-    it says so last.
+    """Return the commits that `head`'s history reverts by name -> the last commit that does so.
+
+    ids: of commits that change checkpoints.
     """
     wanted = set(ids)
     if not wanted:
@@ -140,9 +147,10 @@ def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> di
     gone: set[str] = set()
     # newest first
     for commit in _parse_log(run_git([*words, head, "--", *pathspecs()], cwd, env=env).out):
-        for one in _REVERTS.findall(commit.message[:_MOST_MESSAGE]):
-            gone.update([one] if commit.id not in gone else [])
-            if one in wanted and commit.id not in gone:
-                reverts.setdefault(one, commit.id)
+        for reverted in _REVERTS.findall(commit.message[:_MOST_MESSAGE]):
+            if commit.id not in gone:
+                gone.add(reverted)
+            if reverted in wanted and commit.id not in gone:
+                reverts.setdefault(reverted, commit.id)
 
     return reverts

@@ -53,7 +53,8 @@ class TreeMerge(NamedTuple):
 # drivers and settings this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges
 # nothing, and knows no checkpoint's content.
 def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerge:
-    """The merge of two commits (full ids) as git makes it by the sealed directory's attributes.
+    """Merge two commits (full ids) as git does by the sealed directory's attributes.
+
     Renames are followed and several merge bases merged first, as `git merge` does. Raises
     CheckpointError if git cannot merge them: no common ancestor, objects that are missing, a git
     before 2.38.
@@ -69,8 +70,10 @@ def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerg
 
 
 def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
-    """The tree; "MODE ID STAGE<tab>PATH" of what is unmerged, an empty field; (count, paths, kind,
-    sentence).
+    """Parse the output of `git merge-tree -z`, whose fields are ended by NULs.
+
+    They are the tree; "MODE ID STAGE<tab>PATH" of each unmerged entry; an empty field; for each
+    message the count of its paths, the paths, the kind and the sentence.
     """
     tree, *fields = os.fsdecode(out).split("\0")
     stages = fields[: fields.index("")]
@@ -80,16 +83,18 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
         mode, blob, stage = facts.split()
         found.setdefault(path, [None, None, None])[_SIDE_OF_STAGE[stage]] = TreeEntry(mode, blob)
 
-    notes, texts = [], set[str]()
-    at = len(stages) + 1
-    while at < len(fields) and fields[at].strip().isdigit():
-        end = at + 1 + int(fields[at])
-        paths, kind, text = tuple(fields[at + 1 : end]), fields[end], fields[end + 1]
+    notes = []
+    texts = set[str]()
+    start = len(stages) + 1
+    while start < len(fields) and fields[start].strip().isdigit():
+        end = start + 1 + int(fields[start])
+        paths = tuple(fields[start + 1 : end])
+        kind, text = fields[end : end + 2]
         if kind == "Auto-merging":
             texts.update(paths)
         elif kind.startswith(_CONFLICT):
             notes.append(Note(kind.removeprefix(_CONFLICT).removesuffix(")"), paths, text.strip()))
-        at = end + 2
+        start = end + 2
 
     unsettled = []
     for path, (ours, base, theirs) in sorted(found.items()):
@@ -100,16 +105,17 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
 
 
 def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env = None) -> None:
-    """In a partial clone: makes git get the files that differ between commits, all at once for each
-    pair.
+    """Make git get the files that differ between commits, all at once for each pair.
+
+    In a partial clone they may be on the server only.
     """
-    env = fetching_env(os.environ if env is None else env)
-    for old, new in [(base, side) for base in bases for side in sides]:
-        run_git(
-            ["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat", old, new, "--"],
-            cwd,
-            env=env,
-        )
+    if env is None:
+        env = os.environ
+    env = fetching_env(env)
+    words = ["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat"]
+    for base in bases:
+        for side in sides:
+            run_git([*words, base, side, "--"], cwd, env=env)
 
 
 def write_blobs(sealed: isolated_dir.Sealed, contents: Sequence[bytes]) -> list[str]:
@@ -126,7 +132,7 @@ def write_blobs(sealed: isolated_dir.Sealed, contents: Sequence[bytes]) -> list[
 def write_tree(
     sealed: isolated_dir.Sealed, tree: str, changes: Mapping[str, TreeEntry | None]
 ) -> str:
-    """Returns the id. None takes a path away."""
+    """Write a tree with some paths changed; return its id. None takes a path away."""
     if not changes:
         return tree
     isolated_dir.run_sealed(sealed, ["read-tree", tree])
@@ -140,7 +146,10 @@ def write_tree(
 def read_versions(
     sealed: isolated_dir.Sealed, tree: str, paths: Sequence[str]
 ) -> dict[str, TreeEntry]:
-    found = read_tree(sealed.cwd, tree, sealed.env, paths) if paths else {}
+    """Return the files of a tree at some paths."""
+    if not paths:
+        return {}
+    found = read_tree(sealed.cwd, tree, sealed.env, paths)
     return {path: entry for path, entry in found.items() if entry.is_file}
 
 
@@ -153,14 +162,18 @@ class RenameLoss(NamedTuple):
 def read_rename_losses(
     sealed: isolated_dir.Sealed, bases: Sequence[str], tree: str
 ) -> list[RenameLoss]:
-    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped by following a
-    rename. bases: the merge bases, full ids. What was moved to another place that a checkpoint may
-    have is not among them.
+    """Return the checkpoints that a merge of "ours" and "theirs" dropped by following a rename.
+
+    tree: what the merge made. bases: the merge bases, full ids. What was moved to another place
+    that a checkpoint may have is not among them.
     """
     found = []
     for mover, other in (("ours", "theirs"), ("theirs", "ours")):
         changes = diff_trees(sealed.cwd, other, tree, pathspecs(), sealed.env)
-        dropped = [one.path for one in changes if one.after is None and is_merged(one.path)]
+        dropped = []
+        for change in changes:
+            if change.after is None and is_merged(change.path):
+                dropped.append(change.path)
         now = read_versions(sealed, other, dropped)
         before = [read_versions(sealed, base, dropped) for base in bases]
         lost = [
@@ -169,10 +182,10 @@ def read_rename_losses(
             if any(path in versions for versions in before)
             and all(versions.get(path) != now.get(path) for versions in before)
         ]
-        renames = (
-            diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True) if lost else []
-        )
-        targets = {one.came_from: one.path for one in renames if one.came_from}
+        if not lost:
+            continue
+        renames = diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True)
+        targets = {rename.came_from: rename.path for rename in renames if rename.came_from}
         losses = (RenameLoss(path, mover, targets.get(path, "")) for path in lost)
         found += [loss for loss in losses if not is_merged(loss.target)]
 
@@ -188,43 +201,47 @@ class Plain(NamedTuple):
 
 @contextmanager
 def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
-    """For the length of a `with` block. env: of the repository. Raises CheckpointError outside a
-    repository.
+    """Open, for a `with` block, a sealed directory whose new objects do not reach the repository.
+
+    env: of the repository. Raises CheckpointError outside a repository.
     """
-    own = os.environ if env is None else env
+    user_env: Mapping[str, str] = os.environ
+    if env is not None:
+        user_env = env
+    others = isolated_dir.OTHER_OBJECTS
     with isolated_dir.open_sealed(cwd, env=env) as sealed:
         objects = os.path.join(sealed.env["GIT_DIR"], "objects")
-        known = isolated_dir.list_folders(
-            sealed.env[isolated_dir.OBJECTS], sealed.env.get(isolated_dir.OTHER_OBJECTS)
+        repository = isolated_dir.list_folders(
+            sealed.env[isolated_dir.OBJECTS], sealed.env.get(others)
         )
-        apart = {isolated_dir.OBJECTS: objects, isolated_dir.OTHER_OBJECTS: known}
-        more = {
-            isolated_dir.OTHER_OBJECTS: isolated_dir.list_folders(
-                objects, own.get(isolated_dir.OTHER_OBJECTS)
-            )
-        }
+        apart = {isolated_dir.OBJECTS: objects, others: repository}
+        beside = {others: isolated_dir.list_folders(objects, user_env.get(others))}
         yield Plain(
-            sealed._replace(env={**sealed.env, **apart}), cwd, {**own, **more}, {**own, **apart}
+            sealed=sealed._replace(env={**sealed.env, **apart}),
+            cwd=cwd,
+            env={**user_env, **beside},
+            aside={**user_env, **apart},
         )
 
 
 def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
     if plain.sealed.partial:
-        fetch_missing(
-            plain.cwd,
-            read_base_ids(plain.cwd, (first, second), plain.env)[:1],
-            (first, second),
-            plain.env,
-        )
+        sides = (first, second)
+        bases = read_base_ids(plain.cwd, sides, plain.env)[:1]
+        fetch_missing(plain.cwd, bases, sides, plain.env)
     return merge_trees(plain.sealed, first, second)
 
 
 def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
-    stopped = {one.path: one.kinds for one in merged.unsettled if is_merged(one.path)}
+    """Return the checkpoints at which a merge stopped, with git's words for why."""
+    stopped = {}
+    for file in merged.unsettled:
+        if is_merged(file.path):
+            stopped[file.path] = file.kinds
     for note in merged.notes:
-        stopped.update(
-            {path: (note.kind,) for path in note.paths if is_merged(path) and path not in stopped}
-        )
+        for path in note.paths:
+            if is_merged(path):
+                stopped.setdefault(path, (note.kind,))
     return stopped
 
 
@@ -237,12 +254,13 @@ def is_dropped(cwd: str, commit: MergeCommit, env: Env = None) -> bool:
     trees = [parent.tree for parent in read_commits(cwd, commit.parents, env)]
     if len(trees) != 2 or trees[0] == trees[1] or commit.tree not in trees:
         return False
-    other = commit.parents[0 if commit.tree == trees[1] else 1]
+    if commit.tree == trees[1]:
+        other = commit.parents[0]
+    else:
+        other = commit.parents[1]
     bases = read_base_ids(cwd, commit.parents, env)
     if not bases:
         return False
-    changed, missing = (
-        {one.path for one in diff_trees(cwd, old, other, (), env)}
-        for old in (bases[0], commit.tree)
-    )
+    changed = {change.path for change in diff_trees(cwd, bases[0], other, (), env)}
+    missing = {change.path for change in diff_trees(cwd, commit.tree, other, (), env)}
     return any(not is_merged(path) for path in changed & missing)
