@@ -1,5 +1,6 @@
-"""Find out what happened to paths that a checkpoint names: whether they are there, and if not, what
-git knows about them.
+"""Find out what happened to paths that a checkpoint names.
+
+Are they there, and if not, what does git know about them?
 
 Paths are untrusted text: nothing outside the repository is looked at, and no symbolic link is
 followed out of it.
@@ -50,8 +51,8 @@ class Fate(NamedTuple):
 def find_state(path: str, root: str, top: str, budget: Iterator[int] | None = None) -> State:
     """Return whether a path or pattern is there.
 
-    It is relative to root (which contains .checkpoints) or top. budget: has an item for each folder
-    entry that may be looked at.
+    It is relative to root (which contains .checkpoints) or top. budget: has an item for each
+    folder entry that may be looked at.
     """
     if budget is None:
         budget = iter(range(_MAX_WALK))
@@ -72,10 +73,13 @@ def _find_state_from(base: str, path: str, top: str, budget: Iterator[int]) -> S
     if real != wall and not real.startswith(wall.rstrip(os.sep) + os.sep):
         return "outside"
     if os.path.lexists(full):
-        return "there" if os.path.exists(real) else "missing"
+        if os.path.exists(real):
+            return "there"
+        return "missing"
     if not _GLOB.search(path):
         return "missing"
-    parts = re.sub(r"(?:\*\*/)+", "**/", os.path.relpath(full, top).replace(os.sep, "/")).split("/")
+    pattern = os.path.relpath(full, top).replace(os.sep, "/")
+    parts = re.sub(r"(?:\*\*/)+", "**/", pattern).split("/")
     return next(_walk(top, parts, budget), "missing")
 
 

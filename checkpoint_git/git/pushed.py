@@ -30,19 +30,26 @@ class Push(NamedTuple):
 
 
 def parse_pushes(text: str) -> list[Push]:
-    # A deletion sends nothing and is left out
-    words = (line.split(" ") for line in text.split("\n"))
-    return [Push(*four) for four in words if len(four) == 4 and not is_zero(four[1])]
+    """Parse the lines that git gives a pre-push hook. A deletion sends nothing and is left out."""
+    pushes = []
+    for line in text.split("\n"):
+        words = line.split(" ")
+        if len(words) == 4:
+            push = Push(*words)
+            if not is_zero(push.local_id):
+                pushes.append(push)
+    return pushes
 
 
 def is_zero(object_id: str) -> bool:
-    """Git's "no object", in SHA-1 and SHA-256 alike."""
+    """Return whether an id is git's "no object", in SHA-1 and SHA-256 alike."""
     return not object_id.strip("0")
 
 
 def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
-    """The pushed commit's checkpoint files that the remote lacks in this form. remote: its name,
-    else its address.
+    """Return the pushed commit's checkpoint files that the remote lacks in this form.
+
+    remote: its name, else its address.
     """
     try:
         commit = read_commit(work_tree, push.local_id)
@@ -51,9 +58,7 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
 
     if not is_zero(push.remote_id) and has_commit(work_tree, push.remote_id):
         changed = _paths_of(diff_trees(work_tree, push.remote_id, commit, pathspecs()))
-    elif run_git(
-        ["for-each-ref", "--count=1", f"refs/remotes/{remote}"], work_tree, check=False
-    ).out:
+    elif _is_known(work_tree, remote):
         words = ["rev-list", commit, "--not", f"--remotes={remote}", "--", *pathspecs()]
         changed = read_commit_changes(work_tree, run_git(words, work_tree).out.decode().split())
     else:
@@ -62,16 +67,27 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
     return read_committed(work_tree, commit, changed)
 
 
+def _is_known(work_tree: str, remote: str) -> bool:
+    """Return whether this clone has a ref of the remote."""
+    words = ["for-each-ref", "--count=1", f"refs/remotes/{remote}"]
+    return bool(run_git(words, work_tree, check=False).out)
+
+
 def read_commit_changes(work_tree: str, commits: list[str]) -> set[str]:
+    """Return the paths of the checkpoint files that commits changed."""
     return _paths_of(diff_parents(work_tree, commits, pathspecs()))
 
 
 def _paths_of(changes: Iterable[Change]) -> set[str]:
-    return with_siblings({one.path for one in changes if one.after and protocol_of(one.path)})
+    paths = set()
+    for change in changes:
+        if change.after and protocol_of(change.path):
+            paths.add(change.path)
+    return with_siblings(paths)
 
 
 def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) -> list[Loss]:
-    """As far as this clone knows what the remote has."""
+    """Return what a push would lose on the remote, as far as this clone knows what that has."""
     try:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
@@ -80,49 +96,41 @@ def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) ->
     known = [f"--remotes={remote}"]
     if is_zero(push.remote_id):
         return read_new_losses(work_tree, commit, known, pattern)
-    is_here = has_commit(work_tree, push.remote_id)
-    return (
-        read_losses_between(work_tree, (push.remote_id, commit), known, pattern) if is_here else []
-    )
+    if not has_commit(work_tree, push.remote_id):
+        return []
+    return read_losses_between(work_tree, (push.remote_id, commit), known, pattern)
 
 
 def read_losses_between(
     work_tree: str, ends: tuple[str, str], known: Sequence[str], pattern: str, env: Env = None
 ) -> list[Loss]:
-    """What the second commit has changed or left out of the first; not what its merges took over
-    from a branch as it is there. known: rev-list's words for what is there already, as "--all": an
-    edit in it is not this push's.
+    """Return what the second commit has changed or left out of the first.
+
+    Not what its merges took over from a branch as it is there. known: rev-list's words for what is
+    there already, as "--all": an edit in it is not this push's.
     """
     specs = [top_glob(pattern)]
     losses = find_losses(diff_trees(work_tree, *ends, specs, env))
     if not any(loss.how == "changed" for loss in losses):
         return losses
-    commits = (
-        run_git(["rev-list", ends[1], f"^{ends[0]}", "--not", *known], work_tree, env=env)
-        .out.decode()
-        .split()
-    )
-    edited = {
-        one.path
-        for one in diff_parents(work_tree, commits, specs, env, combined=True)
-        if any(one.before)
-    }
+    words = ["rev-list", ends[1], f"^{ends[0]}", "--not", *known]
+    commits = run_git(words, work_tree, env=env).out.decode().split()
+    changes = diff_parents(work_tree, commits, specs, env, combined=True)
+    edited = {change.path for change in changes if any(change.before)}
     return [loss for loss in losses if loss.how == "removed" or loss.path in edited]
 
 
 def read_new_losses(
     work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None
 ) -> list[Loss]:
-    """What a commit on a new ref changed or left out. known: as above."""
+    """Return what a commit on a new ref changed or left out. known: as above."""
     if not run_git(["rev-parse", *known], work_tree, env=env, check=False).out:
         return []  # and no walk through all of the history
-    lines = run_git(
-        ["rev-list", "--boundary", commit, "--not", *known], work_tree, env=env, check=False
-    ).out.decode()
-    ends = [line[1:] for line in lines.splitlines() if line.startswith("-")][:_MOST_ENDS]
-    found = (
-        loss
-        for end in ends
-        for loss in read_losses_between(work_tree, (end, commit), known, pattern, env)
-    )
-    return list(dict.fromkeys(found))
+    words = ["rev-list", "--boundary", commit, "--not", *known]
+    lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
+    ends = [line[1:] for line in lines if line.startswith("-")]
+    losses: dict[Loss, None] = {}
+    for end in ends[:_MOST_ENDS]:
+        found = read_losses_between(work_tree, (end, commit), known, pattern, env)
+        losses |= dict.fromkeys(found)
+    return list(losses)

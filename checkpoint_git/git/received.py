@@ -30,11 +30,13 @@ class ReceivedFile(NamedTuple):
 
 
 def parse_received(text: str) -> list[Received]:
-    return [
-        Received(*three)
-        for three in (line.split(" ", 2) for line in text.split("\n"))
-        if len(three) == 3
-    ]
+    """Parse the lines that git gives a pre-receive hook."""
+    received = []
+    for line in text.split("\n"):
+        words = line.split(" ", 2)
+        if len(words) == 3:
+            received.append(Received(*words))
+    return received
 
 
 # It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A
@@ -47,8 +49,14 @@ def server_env(env: Mapping[str, str]) -> dict[str, str]:
 def read_tips(
     repository: str, received: Sequence[Received], env: Mapping[str, str]
 ) -> dict[str, str]:
-    """What names no commit, such as a tag on a file, is left out."""
-    ids = list(dict.fromkeys(name for line in received for name in line[:2] if not is_zero(name)))
+    """Return the commit that each old and new id names.
+
+    What names no commit, such as a tag on a file, is left out.
+    """
+    names: dict[str, None] = {}
+    for line in received:
+        names |= {line.old: None, line.new: None}
+    ids = [name for name in names if not is_zero(name)]
     headers = objects.read_headers(repository, [f"{name}^{{commit}}" for name in ids], env)
     return {name: header.id for name, header in zip(ids, headers, strict=True) if header.id}
 
@@ -60,10 +68,10 @@ def read_arrivals(
 ) -> Iterator[tuple[str, list[ReceivedFile]]]:
     """Yield (pushed commit, the files in it that new commits brought).
 
-    Each file comes once, at the first commit that has it. A file counts as brought if a commit that
-    no ref of the repository holds changed it against all its parents, and the pushed commit still
-    has it as it was brought: what a later commit fixed, and what a merge took over from a branch
-    that is here already, is left out.
+    Each file comes once, at the first commit that has it. A file counts as brought if a commit
+    that no ref of the repository holds changed it against all its parents, and the pushed commit
+    still has it as it was brought: what a later commit fixed, and what a merge took over from a
+    branch that is here already, is left out.
     """
     tips = list(dict.fromkeys(commits))
     words = ["--full-history", "--", *pathspecs()]
@@ -133,7 +141,9 @@ def _read_odd_arrivals(
         arrivals = []
         headers = objects.read_headers(repository, [content.blob for content in found], env)
         for content, header in zip(found, headers, strict=True):
-            size = -1 if content.mode == objects.GITLINK else header.size
+            size = header.size
+            if content.mode == objects.GITLINK:
+                size = -1
             arrivals.append(ReceivedFile(*content, size))
         yield tip, arrivals
 
@@ -194,7 +204,9 @@ def _read_moved_losses(
 def _list_new_commits(
     repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]
 ) -> list[str]:
-    """Those that no ref has. only: words that narrow them to paths, or none."""
+    """Return the commits that no ref has. only: words that narrow them to paths, or none."""
+    if not tips:
+        return []
     words = ["rev-list", "--stdin", "--not", "--all", *only]
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
-    return run_git(words, repository, stdin=stdin, env=env).out.decode().split() if tips else []
+    return run_git(words, repository, stdin=stdin, env=env).out.decode().split()

@@ -45,12 +45,15 @@ class PullSettings(NamedTuple):
 
 
 def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
-    """None without an upstream or default branch, for a detached or unborn HEAD, and in the middle
-    of an operation.
+    """Return the branch beside its upstream.
+
+    None without an upstream or default branch, for a detached or unborn HEAD, and in the middle of
+    an operation.
     """
     if read_operation(git_dir):
         return None
-    headers, changed = dict[str, str](), set[str]()
+    headers = dict[str, str]()
+    changed = set[str]()
     for record in run_git([*_STATUS, "--", *pathspecs()], cwd, env=env).out.split(b"\0"):
         if record.startswith(b"# "):
             name, _, value = os.fsdecode(record[2:]).partition(" ")
@@ -59,7 +62,8 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
             changed.add(os.fsdecode(record.split(b" ", fields)[-1]))
 
     dirty = frozenset(changed)
-    head, branch = headers.get("branch.oid", ""), headers.get("branch.head", "")
+    head = headers.get("branch.oid", "")
+    branch = headers.get("branch.head", "")
     if branch == "(detached)" or head == "(initial)" or not head:
         return None
     name = headers.get("branch.upstream", "")
@@ -69,19 +73,25 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
     if counts is None:
         return Tracking(branch, head, name, "", True, 0, 0, dirty)
     ahead, behind = int(counts[1]), int(counts[2])
-    commit = read_commit(cwd, "@{upstream}", env) if behind else head
+    commit = head
+    if behind:
+        commit = read_commit(cwd, "@{upstream}", env)
     return Tracking(branch, head, name, commit, True, ahead, behind, dirty)
 
 
 def _read_default(
     cwd: str, branch: str, head: str, dirty: frozenset[str], env: Mapping[str, str]
 ) -> Tracking | None:
-    """Of origin, or of the only remote, for a branch that follows nothing."""
+    """Return a branch that follows nothing beside the default of origin, or of the only remote."""
     words = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes/*/HEAD"]
     rows = [row.split(" ") for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines()]
     known = {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
-    only = next(iter(known)) if len(known) == 1 else ""
-    commit, target = known.get("refs/remotes/origin/HEAD") or known.get(only, ("", ""))
+    if "refs/remotes/origin/HEAD" in known:
+        commit, target = known["refs/remotes/origin/HEAD"]
+    elif len(known) == 1:
+        ((commit, target),) = known.values()
+    else:
+        return None
     if not commit:
         return None
     words = ["rev-list", "--left-right", "--count", f"{head}...{commit}", "--"]
@@ -99,28 +109,36 @@ def _read_default(
 
 
 def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
-    """What the upstream changed, at the base, HEAD and upstream. Raises CheckpointError if no base
-    is known.
+    """Return the files that the upstream changed, as the base, HEAD and upstream have them.
+
+    Raises CheckpointError if no base is known.
     """
-    return read_touched(
-        cwd, MergeCommit(tracking.head, "", (tracking.head, tracking.commit), ""), env
-    )
+    merge = MergeCommit(tracking.head, "", (tracking.head, tracking.commit), "")
+    return read_touched(cwd, merge, env)
 
 
 def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> PullSettings:
+    """Return the settings that decide what a pull of this branch does."""
     keys = (
         r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$"
     )
     out = run_git(["config", "-z", "--get-regexp", keys], cwd, env=env, check=False).out
     records = (record.partition("\n") for record in os.fsdecode(out).split("\0"))
-    # a name alone means true
-    known = {key: value if equals else "true" for key, equals, value in records}
-    driver = read_driver_command(known.get(DRIVER, ""))
+    known = {}
+    for key, equals, value in records:
+        if not equals:  # a name alone means true
+            value = "true"
+        known[key] = value
+
     rebases = _is_set(known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")))
-    stashes = _is_set(known.get("rebase.autostash" if rebases else "merge.autostash", ""))
-    return PullSettings(
-        driver is not None, driver.choices if driver else Choices(), rebases, stashes
-    )
+    if rebases:
+        stashes = _is_set(known.get("rebase.autostash", ""))
+    else:
+        stashes = _is_set(known.get("merge.autostash", ""))
+    driver = read_driver_command(known.get(DRIVER, ""))
+    if driver is None:
+        return PullSettings(False, Choices(), rebases, stashes)
+    return PullSettings(True, driver.choices, rebases, stashes)
 
 
 def _is_set(value: str) -> bool:

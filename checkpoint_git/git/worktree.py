@@ -1,5 +1,6 @@
-"""How a work tree differs from what is committed: unmerged, never added, changed since. It judges
-no checkpoint.
+"""How a work tree differs from what is committed: unmerged, never added, changed since.
+
+It judges no checkpoint.
 """
 
 import os
@@ -12,11 +13,14 @@ from checkpoint_git.protocols.registry import KINDS
 
 
 def list_roots(top: str, env: Mapping[str, str], *, tracked: bool = False) -> list[str]:
-    """The folders of a work tree that hold a folder of checkpoints; what git ignores is left
-    out.
+    """Return the folders of a work tree that hold a folder of checkpoints.
+
+    What git ignores is left out. tracked: only what git's index lists counts.
     """
-    others = [] if tracked else ["--others", "--exclude-standard"]
-    words = ["ls-files", "--cached", *others, "-z", "--", *pathspecs()]
+    words = ["ls-files", "--cached"]
+    if not tracked:
+        words += ["--others", "--exclude-standard"]
+    words += ["-z", "--", *pathspecs()]
     names = read_names(words, top, env=clean_env(env), check=False)
     folders = {os.path.split(os.path.join(top, os.path.dirname(name))) for name in names}
     return sorted(
@@ -31,18 +35,12 @@ def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
 
 
 def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> set[str]:
-    """Which paths, of files or folders, are here, neither committed nor staged, and not covered by
-    .gitignore.
+    """Return the paths, of files or folders, that are here, neither committed nor staged.
+
+    Those that .gitignore covers are left out.
     """
-    words = [
-        "ls-files",
-        "--others",
-        "--directory",
-        "--no-empty-directory",
-        "--exclude-standard",
-        "-z",
-        "--full-name",
-    ]
+    words = ["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard"]
+    words += ["-z", "--full-name"]
     found = set(read_names(words, work_tree, env=env))
     if not found:
         return set()
@@ -50,10 +48,12 @@ def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str
 
 
 def read_untracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, bool]:
-    """Return whether git ignores each that is here and not given to git. paths: of files, few."""
+    """Return whether git ignores each file that is here and not in the index. paths: few."""
     words = ["--literal-pathspecs", "ls-files", "--others", "-z", "--full-name", "--", *paths]
     found = read_names(words, work_tree, env=env)
-    ignored = read_ignored(work_tree, found, env) if found else []
+    if not found:
+        return {}
+    ignored = read_ignored(work_tree, found, env)
     return {path: path in ignored for path in found}
 
 
@@ -65,31 +65,27 @@ def read_ignored(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -
 
 
 def read_ignoring(work_tree: str, path: str, env: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return (file, number, text) of the line that makes git ignore a path; empty texts for
-    none.
-    """
+    """Return (file, number, text) of the line that makes git ignore a path, else empty texts."""
     found = read_names(["check-ignore", "-v", "-z", "--", path], work_tree, env=env, check=False)
-    return (found[0], found[1], found[2]) if len(found) > 2 else ("", "", "")
+    if len(found) < 3:
+        return "", "", ""
+    return found[0], found[1], found[2]
 
 
 def _is_among(path: str, found: set[str]) -> bool:
+    """Return whether a path or a folder above it was found; folders end in a slash."""
     if path in found or path + "/" in found:
         return True
-    return any(path[: at + 1] in found for at, letter in enumerate(path) if letter == "/")
+    for end, letter in enumerate(path, start=1):
+        if letter == "/" and path[:end] in found:
+            return True
+    return False
 
 
 def read_changed(work_tree: str, paths: Sequence[str], env: Env = None) -> set[str]:
-    words = [
-        "--literal-pathspecs",
-        "status",
-        "--porcelain",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-        "--",
-    ]
-    return (
-        {record[3:] for record in read_names([*words, *paths], work_tree, env=env)}
-        if paths
-        else set()
-    )
+    """Return the paths whose index or work tree differs from HEAD; new files are among them."""
+    if not paths:
+        return set()
+    words = ["--literal-pathspecs", "status", "--porcelain", "-z", "--untracked-files=all"]
+    words += ["--no-renames", "--", *paths]
+    return {record[3:] for record in read_names(words, work_tree, env=env)}

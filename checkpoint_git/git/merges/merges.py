@@ -111,8 +111,8 @@ def read_cut_ends(cwd: str, revisions: str) -> list[MergeCommit]:
 def read_touched(cwd: str, merge: MergeCommit, env: Env = None) -> Touched:
     """Return every version of the checkpoint files that a parent or the merge itself changed.
 
-    The work tree is not opened. A file beyond the size that a checkpoint may have is not read: NULs
-    of that size replace it. The merge's `tree` may be "": then it is that of its id. Raises
+    The work tree is not opened. A file beyond the size that a checkpoint may have is not read:
+    NULs of that size replace it. The merge's `tree` may be "": then it is that of its id. Raises
     CheckpointError if a shallow clone lacks what the parents have in common.
     """
     (found,) = _read_touched_all(cwd, [merge], read_all_bases(cwd, [merge.parents], env), env)
@@ -345,7 +345,7 @@ class _MergeReader:
         return [row for row in self._rows if not (row.is_crowded or self._is_whole(row))]
 
     def _is_whole(self, row: _Row) -> bool:
-        """Return whether the merge took a file as its only changed parent has it, or as both do."""
+        """Return whether the merge took a file as both parents, or the only changed one, have it."""
         first, second = [row.parents[number] for number in row.choose_parents()]
         if first == second:
             return row.result == first
