@@ -18,11 +18,12 @@ class CommitMessage(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """The references are as the message spells them, perhaps with a repository in front.
+    """What a commit does to references.
 
-    merged: reference -> the rule, see below. closed, named: tickets are never merged, they are
-    closed or named. reverted: references that the commit takes back. undone: ids of commits that it
-    reverts, whole or shortened.
+    They are as the message spells them, perhaps with a repository in front. merged: reference ->
+    the rule, see below. closed, named: tickets are never merged, they are closed or named.
+    reverted: references that the commit takes back. undone: ids of commits that it reverts, whole
+    or shortened.
     """
 
     merged: dict[str, str]
@@ -52,13 +53,17 @@ _RELAND = r"(?i)(?:reapply|re-apply|reland|re-land)\b"
 _QUOTED = r'(?i)(?:(?:Revert|Reapply) ")+'
 _ID = r"[0-9a-fA-F]{7,64}"
 _IDS = rf"{_ID}(?:(?:\s*,\s*(?:and\s+)?|\s+(?:and\s+)?){_ID})*"
-_UNDONE = rf"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]everts?:?\s+(?:commits?:?\s+)?(?P<ids>{_IDS})\b"
+_UNDONE = (
+    r"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]everts?:?\s+(?:commits?:?\s+)?"
+    rf"(?P<ids>{_IDS})\b"
+)
 _REVERTED_BELOW = (
     r"(?im)^[ \t]*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
 )
 
 _MERGE_OF_NUMBER = (
-    r"(?i)^(?:(?:chore|build|ci)(?:\(\w{1,20}\))?:\s*)?(?:(?:squash|rollup|auto|queue)[- ])?(?:merge[ds]?|land(?:ed)?)"
+    r"(?i)^(?:(?:chore|build|ci)(?:\(\w{1,20}\))?:\s*)?(?:(?:squash|rollup|auto|queue)[- ])?"
+    r"(?:merge[ds]?|land(?:ed)?)"
     r"(?:\s+of)?(?::\s*|\s+)"
     r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d.*)"
 )
@@ -81,18 +86,22 @@ _SUFFIXES = (
 )
 _SUFFIX_ITEM = r"(?i)^(?:(?:PR|pull request|MR|merge request)\s+)?\S+$"
 _PARTLY = (
-    r"(?i)\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
+    r"(?i)\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|"
+    r"begin(?:s|ning)?|prepar\w+|"
     r"scaffold\w*|first (?:step|pass|cut)|follow[- ]?ups?|refs?|see|towards?|revert\w*)\b"
 )
 
-_TYPE = r"(?i)^fix(?:\([^()]{0,60}\))?!?:"  # a conventional commit's: "fix: ABC-3 x" closes nothing
+# a conventional commit's: "fix: ABC-3 x" closes nothing
+_TYPE = r"(?i)^fix(?:\([^()]{0,60}\))?!?:"
 _CLOSED = rf"(?i)(?<![\w-]){_CLOSING}(?:-(?:bug|issue|task))?:?\s+"
 _NOT_CLOSING = (
-    r"(?i)(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)"
+    r"(?i)(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|"
+    r"if|once|helps?|almost)"
     r"|n't)\s+(?:(?:also|yet|fully|only)\s+)?$"
 )
 _NOT_CLOSED = (
-    r"(?i)^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|"
+    r"(?i)^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|"
+    r"typo|conflict|part\b|"
     r"\(?part(?:ial)?ly)"
 )
 _BETWEEN = (
@@ -100,7 +109,8 @@ _BETWEEN = (
 )
 _BEFORE_FIRST = r"(?i)^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$"
 _TRAILERS = (
-    r"(?im)^(?:PR-URL|Pull[- ]Request|Merge[- ]Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
+    r"(?im)^(?:PR-URL|Pull[- ]Request|Merge[- ]Request|Reviewed-on|Merged-PR)\s*:\s*"
+    r"<?(?P<what>\S.*)$|"
     r"^See merge request (?P<seen>\S+)\s*$"
 )
 # A dependency bot's message quotes another project's release notes, closing keywords and all.
@@ -174,7 +184,7 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     if quoted and '"' in subject[quoted.end() :]:
         verbs = re.findall(r"revert|reapply", quoted[0].lower())
         # Reapply says that a revert was reverted
-        depth = sum(1 if verb == "revert" else 2 for verb in verbs)
+        depth = verbs.count("revert") + 2 * verbs.count("reapply")
         inside, _, rest = subject[quoted.end() :].rpartition('"')
         return depth, inside.rstrip('"'), rest
 
@@ -208,7 +218,7 @@ def _find_merged(commit: CommitMessage) -> dict[str, str]:
     ):
         found = find(commit)
         if found:
-            # The first line below the subject that a forge writes is the title of the pull request.
+            # below the subject that a forge writes, the first line is the pull request's title
             title = commit.body.strip().partition("\n")[0][:_MAX_TITLE]
             if not _is_unfinished(title) and not _read_revert(title)[0]:
                 merged.update(dict.fromkeys(_find_suffix(title), SQUASH_RULE))
@@ -223,15 +233,18 @@ def _find_merged_number(commit: CommitMessage) -> list[str]:
     merge of #12 - ...".
     """
     match = re.match(_MERGE_OF_NUMBER, commit.subject)
-    first = re.match(_FIRST_NUMBER, match["what"]) if match else None
-    if not match or not first or not (first["sign"] or match["kind"]):
+    if not match:
+        return []
+    first = re.match(_FIRST_NUMBER, match["what"])
+    if not first or not (first["sign"] or match["kind"]):
         return []
     rest = re.split(_INTO, match["what"][first.end() :], maxsplit=1)[0]
     return [f"{first['sign'] or '#'}{int(first['number'])}", *_listed_first(rest)]
 
 
 def _listed_first(text: str) -> list[str]:
-    listed, end = list[str](), 0
+    listed = list[str]()
+    end = 0
     for mention in find_mentions(text):
         between = text[end : mention.start]
         if not (between.isspace() or re.match(_BETWEEN, between)):  # bors writes "Merge #12 #13"
@@ -244,24 +257,26 @@ def _listed_first(text: str) -> list[str]:
 def _find_merged_in(commit: CommitMessage) -> list[str]:
     """Read Bitbucket's "Merged in feature/search (pull request #12)"."""
     match = re.match(_MERGED_IN, commit.subject)
-    return [f"#{int(match['number'])}"] if match else []
+    if match is None:
+        return []
+    return [f"#{int(match['number'])}"]
 
 
 def _find_numbered_title(commit: CommitMessage) -> list[str]:
     """Read Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
     match = re.match(_NUMBERED_TITLE, commit.subject)
-    return (
-        [f"#{int(match['number'])}"]
-        if match and commit.body.lstrip().startswith("Merge in ")
-        else []
-    )
+    if match is None or not commit.body.lstrip().startswith("Merge in "):
+        return []
+    return [f"#{int(match['number'])}"]
 
 
 def _find_merged_branch(commit: CommitMessage) -> list[str]:
     """Read the number of a merged branch such as pr/12, and Gitea's "Merge pull request 'search'
     (#12) from ...".
     """
-    return _find_branch_names(commit) if len(commit.parents) > 1 else []
+    if len(commit.parents) < 2:
+        return []
+    return _find_branch_names(commit)
 
 
 def _find_branch_names(commit: CommitMessage) -> list[str]:
@@ -271,12 +286,12 @@ def _find_branch_names(commit: CommitMessage) -> list[str]:
         return []
     source = re.split(_INTO, match["source"], maxsplit=1)[0]
     source = re.sub(_OF_REMOTE, "", source)
-    tickets = [
-        f"{one['prefix'].upper()}-{int(one['number'])}"
-        for one in re.finditer(_BRANCH_TICKET, source)
-    ]
-    numbers = [f"#{int(one['number'])}" for one in re.finditer(_BRANCH_NUMBER, source)]
-    return [*tickets, *numbers, *find_references(source)]
+    found = list[str]()
+    for ticket in re.finditer(_BRANCH_TICKET, source):
+        found.append(f"{ticket['prefix'].upper()}-{int(ticket['number'])}")
+    for number in re.finditer(_BRANCH_NUMBER, source):
+        found.append(f"#{int(number['number'])}")
+    return [*found, *find_references(source)]
 
 
 def _find_in_own_words(commit: CommitMessage) -> list[str]:
@@ -297,9 +312,9 @@ def _find_suffix(subject: str) -> list[str]:
     """Read "search (#12)", "search (ABC-3) (#12)", "search (PR #12)"; not "(refs #12)" or "(closes
     #12)".
     """
-    suffixes = (
-        re.search(_SUFFIXES, subject[-400:]) if "(" in subject or "\uff08" in subject else None
-    )
+    if "(" not in subject and "\uff08" not in subject:
+        return []
+    suffixes = re.search(_SUFFIXES, subject[-400:])
     if not suffixes or _is_unfinished(subject):
         return []
     found = list[str]()
@@ -318,7 +333,9 @@ def _find_closed(text: str) -> set[str]:
         if not re.search(_NOT_CLOSING, text[max(keyword.start() - _NEAR, 0) : keyword.start()]):
             ends.append(keyword.end())
 
-    mentions = find_mentions(text) if ends else []  # most texts close nothing
+    if not ends:  # most texts close nothing
+        return set()
+    mentions = find_mentions(text)
     closed = set[str]()
     done = 0  # how many mentions are behind us: a list that an earlier keyword began goes on here
     for end in ends:

@@ -1,9 +1,10 @@
-"""What is true of the pull requests and tickets that a text names: one look into the history since
-an instant.
+"""Find out what is true of the pull requests and tickets that a text names.
+
+It takes one look into the history since an instant.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY
@@ -32,11 +33,11 @@ _HEAD, _DEFAULT, _FIRST_REVERT = 1, 2, 4  # bits: what has a commit in its histo
 
 
 class Fact(NamedTuple):
-    """reference: as it was asked for. at: seconds since 1970. commit: its full id. rule: what makes
-    it so.
+    """What is true of a reference, as it was asked for.
 
-    lost: it was merged, but its changes are not in HEAD. commits: how many name it. sure: False if
-    the reference names a repository, and no remote says that it is this one.
+    at: seconds since 1970. commit: its full id. rule: what makes it so. lost: it was merged, but
+    its changes are not in HEAD. commits: how many name it. sure: False if the reference names a
+    repository, and no remote says that it is this one.
     """
 
     reference: str
@@ -67,22 +68,23 @@ def read_facts(work_tree: str, asked: Collection[Asked], now: int) -> dict[Asked
     tips = read_tips(work_tree) if asked else None
     if tips is None:
         return {}
-    own = read_own_names(work_tree)
-    plain = {reference: unqualify(reference, own) for reference, _ in asked}
+    own_names = read_own_names(work_tree)
+    plain = {reference: unqualify(reference, own_names) for reference, _ in asked}
     records = read_records(work_tree, tips, min(since for _, since in asked) - DAY, now)
-    sightings = find_sightings(records, tips, frozenset(plain.values()), own)
+    sightings = find_sightings(records, tips, frozenset(plain.values()), own_names)
 
     facts = dict[Asked, Fact]()
     for reference, since in asked:
         fact = decide(reference, sightings.get(plain[reference], ()), since)
         if fact:
-            is_known = plain[reference] == reference or bool(own)
+            is_known = plain[reference] == reference or bool(own_names)
             facts[reference, since] = fact._replace(sure=is_known)
 
-    in_head = {one.commit for found in sightings.values() for one in found if one.in_head}
-    lost = find_lost(
-        work_tree, {fact.commit for fact in facts.values() if fact.state == "merged"} & in_head
-    )
+    in_head = set[str]()
+    for found in sightings.values():
+        in_head.update(sighting.commit for sighting in found if sighting.in_head)
+    merged = {fact.commit for fact in facts.values() if fact.state == "merged"}
+    lost = find_lost(work_tree, merged & in_head)
     for key, fact in facts.items():
         if fact.state == "merged" and fact.commit in lost:
             facts[key] = fact._replace(state="lost")
@@ -97,29 +99,29 @@ def decide(reference: str, sightings: Sequence[Sighting], since: int) -> Fact | 
         for sighting in counted:
             if sighting.state == state:
                 return Fact(
-                    reference,
-                    sighting.state,
-                    sighting.at,
-                    sighting.commit,
-                    sighting.rule,
-                    len(counted),
+                    reference=reference,
+                    state=sighting.state,
+                    at=sighting.at,
+                    commit=sighting.commit,
+                    rule=sighting.rule,
+                    commits=len(counted),
                 )
 
     return None
 
 
 def find_sightings(
-    records: Iterable[Record], tips: Tips, wanted: frozenset[str], own: frozenset[str]
+    records: Iterable[Record], tips: Tips, wanted: frozenset[str], own_names: frozenset[str]
 ) -> dict[str, list[Sighting]]:
     """Return by reference what each commit does to it. records: children before their parents.
 
-    own: what the remotes call this repository.
+    own_names: what the remotes call this repository.
     """
-    numbers = {
-        match[0].encode()
-        for match in (re.search(r"[1-9]\d*$", reference) for reference in wanted)
-        if match
-    }
+    numbers = set()
+    for reference in wanted:
+        number = re.search(r"[1-9]\d*$", reference)
+        if number:
+            numbers.add(number[0].encode())
     marks = dict.fromkeys(tips.default or [tips.head], _DEFAULT)
     marks[tips.head] = marks.get(tips.head, 0) | _HEAD
     reverts = _Reverts()
@@ -129,7 +131,7 @@ def find_sightings(
         mark = marks.pop(record.id, 0)
         if b"evert" in record.message or not numbers.isdisjoint(_NUMBER.findall(record.message)):
             commit = _read_commit(record)
-            claims = _unqualify(find_claims(commit), own)
+            claims = _unqualify(find_claims(commit), own_names)
             for reference, sighting in _look(commit, claims, mark, reverts, wanted):
                 sightings = found.setdefault(reference, [])
                 if len(sightings) < _MOST_SIGHTINGS:
@@ -150,7 +152,9 @@ def _look(
     for reference in wanted.intersection(
         claims.named | claims.merged.keys() | claims.closed | claims.reverted
     ):
-        rule = claims.merged.get(reference, CLOSES_RULE if reference in claims.closed else "")
+        rule = claims.merged.get(reference, "")
+        if not rule and reference in claims.closed:
+            rule = CLOSES_RULE
         if reference in claims.reverted and undoer is None:
             yield reference, Sighting("reverted", commit.id, commit.when, REVERT_RULE, is_in_head)
         elif not rule or not mark & _DEFAULT:
@@ -206,18 +210,18 @@ def _read_commit(record: Record) -> CommitMessage:
     return CommitMessage(record.id, record.parents, subject[:_MAX_SUBJECT], body, record.when)
 
 
-def _unqualify(claims: Claims, own: frozenset[str]) -> Claims:
-    """Return the claims without the repository that their references name, where that is this
-    one.
-    """
-    # "See merge request acme/app!12" is about the repository that it was written in, whoever has a
-    # copy of it.
-    merged: Mapping[str, str] = {
-        unqualify(reference, own, any_owner=rule == TRAILER_RULE): rule
-        for reference, rule in claims.merged.items()
-    }
-    closed, named, reverted = (
-        frozenset(unqualify(reference, own) for reference in references)
-        for references in (claims.closed, claims.named, claims.reverted)
+def _unqualify(claims: Claims, own_names: frozenset[str]) -> Claims:
+    """Return the claims without this repository's name in front of their references."""
+    merged = {}
+    for reference, rule in claims.merged.items():
+        # "See merge request acme/app!12" is about the repository that it was written in, whoever
+        # has a copy of it
+        any_owner = rule == TRAILER_RULE
+        merged[unqualify(reference, own_names, any_owner=any_owner)] = rule
+    return Claims(
+        merged=merged,
+        closed=frozenset(unqualify(reference, own_names) for reference in claims.closed),
+        named=frozenset(unqualify(reference, own_names) for reference in claims.named),
+        reverted=frozenset(unqualify(reference, own_names) for reference in claims.reverted),
+        undone=claims.undone,
     )
-    return Claims(dict(merged), closed, named, reverted, claims.undone)
