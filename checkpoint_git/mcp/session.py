@@ -1,4 +1,4 @@
-"""ToolResult the calls of one client, each in a thread."""
+"""Answer the calls of one client, each in a thread."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
