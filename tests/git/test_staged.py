@@ -95,6 +95,17 @@ def test_of_a_push_only_what_the_remote_lacks_is_read(repo: GitRepo) -> None:
     assert list(read_pushed(str(repo.path), Push("", second, "", first), "").files) == [(A, b"2\n")]
 
 
+def test_of_a_new_branch_everything_is_read_only_where_the_remote_is_unknown(repo: GitRepo) -> None:
+    repo.write(A, "1\n")
+    first = repo.commit()
+    repo.write(B, "1\n")
+    push = Push("", repo.commit(), "", "0" * 40)
+
+    repo.git("update-ref", "refs/remotes/origin/main", first)
+    assert list(read_pushed(str(repo.path), push, "origin").files) == [(B, b"1\n")]
+    assert {path for path, _ in read_pushed(str(repo.path), push, "other").files} == {A, B}
+
+
 @pytest.mark.parametrize("rev", ["nowhere", "--all", "", "HEAD^{tree}", "a b\x1b[0m"])
 def test_an_unknown_revision_is_an_error(repo: GitRepo, rev: str) -> None:
     repo.commit()
