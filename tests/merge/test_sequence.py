@@ -5,9 +5,14 @@ swapped, too.
 import json
 from typing import Any
 
+from checkpoint_git.core.jsontext import parse
 from checkpoint_git.merge.conflicts import decide_all, list_conflicts
 from checkpoint_git.merge.file import Merged
+from checkpoint_git.merge.items import identify, item_key
+from checkpoint_git.merge.result import items_of
+from checkpoint_git.merge.sequence import ListSide, follow_renames
 from tests.support.merging import merge_texts
+from tests.support.rows import rows
 
 PORT = ["serve", "--port", "8080"]
 CELLS = [{"kind": "code", "source": [text]} for text in "abc"]
@@ -249,3 +254,49 @@ def test_a_schema_says_whether_a_list_is_read_by_position_in_order_or_as_a_set()
     assert read({"x-merge": {"strategy": "sequence"}}, [1, 2], [5, 2], [1, 5]) == [5, 5]
     assert read({"x-merge": {"strategy": "sequence"}}, [1, 2], [0, 1, 2], [1, 2, 3]) == [0, 1, 2, 3]
     assert read({"uniqueItems": True}, ["A"], ["A", "X"], ["X", "A"]) in (["A", "X"], ["X", "A"])
+    # objects stay in order: an edit of one does not make another item of it
+    edited = ([{"a": 1, "b": 1}], [{"a": 2, "b": 1}], [{"a": 1, "b": 2}])
+    assert read({"uniqueItems": True}, *edited) == [{"a": 2, "b": 2}]
+    assert read({"uniqueItems": True}, *[["A", *items] for items in edited]) == [
+        "A",
+        {"a": 2, "b": 2},
+    ]
+
+
+def test_an_item_that_moved_to_an_end_has_a_neighbour_on_one_side_only() -> None:
+    base = items_of(parse('["a", "b", "c", "d"]'))
+
+    def neighbours(text: str) -> tuple[str, str]:
+        side = ListSide(base, items_of(parse(text)))
+        (moved,) = side.moved
+        return side.neighbours(moved)
+
+    a, b, c, d = [item_key(item.value, ()) for item in base]
+    assert neighbours('["d", "a", "b", "c"]') == ("", a)
+    assert neighbours('["b", "c", "d", "a"]') == (d, "")
+    assert neighbours('["a", "c", "d", "b"]') == (d, "")
+    assert neighbours('["b", "c", "a", "d"]') == (c, d)
+    assert neighbours('["a", "d", "b", "c"]') == (a, b)
+
+
+@rows(
+    ("other", "is_followed"),
+    [
+        ({"x": 1, "y": 2}, True),
+        ({"x": 1, "y": 9}, True),  # half of the members
+        ({"x": 8, "y": 9}, False),
+        ({"x": 1, "y": 2, "z": 3, "v": 4}, True),
+        ({"x": 1, "y": 9, "z": 3}, False),
+        ({}, False),
+    ],
+)
+def test_a_renamed_item_is_followed_if_half_of_it_is_as_it_was(
+    other: dict[str, Any], is_followed: bool
+) -> None:
+    def identify_text(**members: Any) -> Any:
+        return identify(items_of(parse(json.dumps([members]))), ("id",), set())
+
+    old = identify_text(id="a", x=1, y=2)
+    renamed = identify_text(id="b", **other)
+    followed = follow_renames(old, renamed, old, "id")
+    assert list(followed) == list(old if is_followed else renamed)
