@@ -182,3 +182,25 @@ def test_the_journals_of_all_rollbacks_to_a_point_end_with_the_one_that_finished
     assert sorted(left()) == sorted([begun[0], other])
     store.end_journals(workspace, point)
     assert left() == [other]
+
+
+def test_nothing_is_written_through_a_link_in_the_place_of_a_folder_of_points(
+    work: GitRepo, tmp_path: Path
+) -> None:
+    workspace = workspace_of(work.path)
+    point = make(work).id
+    outside = tmp_path / "outside"
+    outside.mkdir()
+
+    shutil.rmtree(work.path / ".checkpoints")
+    (work.path / ".checkpoints").symlink_to(outside)
+    with pytest.raises(CheckpointError, match="symbolic link"):
+        store.write_copy(workspace, point, renew=True)
+
+    base = str(tmp_path / "points")
+    Path(base).symlink_to(outside)
+    with pytest.raises(CheckpointError, match="symbolic link"), folders.build_folder(base, point):
+        pytest.fail("a folder for a point was made")
+    with pytest.raises(CheckpointError, match="symbolic link"), folders.scratch_folder(base, "x"):
+        pytest.fail("a folder was made")
+    assert list(outside.iterdir()) == []
