@@ -1,5 +1,6 @@
 """The shared writing: a change is checked before it is written, and only new errors refuse it."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,13 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document
-from checkpoint_git.protocols.write import find_new, find_new_errors, hold_place, plan_write
+from checkpoint_git.protocols.write import (
+    find_new,
+    find_new_errors,
+    hold_place,
+    plan_write,
+    say_waiting,
+)
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, seconds
@@ -178,3 +185,10 @@ def test_a_new_error_refuses_a_change_unless_the_file_was_of_another_version(
     written = plan_write(PATH, read(before), change, NOW)
     assert bool(written.refused) == refused
     assert any(each.level == "error" for each in written.document.findings)
+
+
+def test_that_another_process_writes_is_told_at_once() -> None:
+    shown = io.BytesIO()
+    stream = io.TextIOWrapper(shown)
+    say_waiting(stream)()
+    assert shown.getvalue() == b"checkpoint: another process is writing; waiting for it\n"

@@ -16,6 +16,7 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.disk.lock import lock_path
 from checkpoint_git.protocols.skill import kept_write, store
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, seconds
 
@@ -263,3 +264,19 @@ def test_what_git_does_not_have_is_named_as_it_is_typed_in_the_folder(repo: GitR
     assert str(found.hint).endswith(f"git add -f {path}")
     repo.git("add", "-f", path)
     assert store.find_untracked(place, [path], os.environ) == []
+
+
+@rows(
+    ("typed", "hint"),
+    [
+        ("deploy.json", 'name one first: checkpoint update deploy --step="..."'),
+        ("step=x", 'name one first: checkpoint update build --step="..."'),
+    ],
+)
+def test_a_mistaken_name_is_refused_with_the_name_that_was_meant(
+    place: Place, typed: str, hint: str
+) -> None:
+    with pytest.raises(CheckpointError, match="cannot be started under that name") as caught:
+        store.change_checkpoint(place, typed, set_step, NOW)
+    assert str(caught.value.hint) == hint
+    assert store.list_skills(place) == ["build"]

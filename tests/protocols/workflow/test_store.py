@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow import store
 from tests.support.repos import GitRepo
 from tests.support.workflows import phase, write_workflow
@@ -135,3 +136,44 @@ def test_a_pattern_finds_the_files_that_fit_it_and_no_hidden_ones(tmp_path: Path
     assert [output.path for output in store.read_outputs(place, "memory/reports/a.txt")] == [
         "memory/reports/a.txt"
     ]
+
+
+def test_a_commit_of_1974_is_not_older_than_the_beginning(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "@150000000 +0000")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "@150000000 +0000")
+    repo.write("result.md", "x\n")
+    repo.run("git", "add", ".")
+    repo.git("commit", "-q", "-m", "Result")
+    place = store.plan_workflow_place(str(repo.path))
+    assert store.find_committed_before(place, ["result.md"], 0) == set()
+    assert store.find_committed_before(place, ["result.md"], 150_000_001) == {"result.md"}
+
+
+def test_a_json_file_is_read_up_to_the_limit_and_not_beyond(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checkpoint_git.core.jsontext.MAX_BYTES", 5)
+    (tmp_path / "a.json").write_bytes(b"null\n")
+    (tmp_path / "b.json").write_bytes(b"null\n\n")
+    place = store.plan_workflow_place(str(tmp_path))
+    output = store.read_output(place, "a.json")
+    assert (output.state, output.why) == ("unreadable", "it contains null")
+    assert store.read_output(place, "b.json").state == "good"  # only its size is looked at
+
+
+def test_state_that_changed_since_it_was_read_is_not_replaced(tmp_path: Path) -> None:
+    path = write_workflow(tmp_path, phase()) / "phase.json"
+    place = store.plan_workflow_place(str(tmp_path))
+    document = check_document("memory/state/phase.json", path.read_bytes(), now=0)
+    path.write_bytes(b"{}")
+    for before in (document, None):
+        with pytest.raises(CheckpointError):
+            store.write_state(place, "phase", before, b"[]")
+    assert path.read_bytes() == b"{}"
+
+    # what could not be read cannot be compared
+    unreadable = document._replace(value=None, text=None)
+    store.write_state(place, "phase", unreadable, b"[]")
+    assert path.read_bytes() == b"[]"
