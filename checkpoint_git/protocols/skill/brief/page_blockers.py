@@ -23,7 +23,7 @@ _FIELDS = ("id", "description", "blocking", "proposed_resolution", "needs")
 
 
 class Open(NamedTuple):
-    """A blocker that is open, or a decision that waits.
+    """Hold a blocker that is open, or a decision that waits, as the page shows it.
 
     number: of its checkpoint's details, 0 for none. asked: when it was opened, in seconds since
     1970, 0 for unknown, by who. options: of a decision, each with the command that chooses it, ""
@@ -51,24 +51,26 @@ def list_decisions(
 
     states: of which the first ones, `numbered`, have details on the page.
     """
-    found = [one for one in _find_open(documents, states, lives, numbered, now) if one.is_decision]
-    return _make_section("decisions", "Decisions waiting on you", found, "bad")
+    blockers = _find_open(documents, states, lives, numbered, now)
+    decisions = [blocker for blocker in blockers if blocker.is_decision]
+    return _make_section("decisions", "Decisions waiting on you", decisions, "bad")
 
 
 def list_blockers(
     documents: Sequence[Document], states: Sequence[Brief], lives: Lives, numbered: int, now: int
 ) -> Section | None:
     """Return the open blockers that are not decisions, as list_decisions does."""
-    found = [
-        one for one in _find_open(documents, states, lives, numbered, now) if not one.is_decision
-    ]
-    return _make_section("blockers", "Blockers", found, "warn")
+    blockers = _find_open(documents, states, lives, numbered, now)
+    others = [blocker for blocker in blockers if not blocker.is_decision]
+    return _make_section("blockers", "Blockers", others, "warn")
 
 
 def _make_section(anchor: str, title: str, found: Sequence[Open], tone: Tone) -> Section | None:
     if not found:
         return None
-    in_order = sorted(found, key=lambda one: (not one.asked, one.asked))  # unknown ones last
+
+    # those of unknown age come last
+    in_order = sorted(found, key=lambda blocker: (not blocker.asked, blocker.asked))
     values = {"found": in_order[:_MOST_BLOCKERS], "left": len(found) - _MOST_BLOCKERS}
     return Section(TEMPLATE, anchor, title, values, tone=tone)
 
@@ -76,55 +78,76 @@ def _make_section(anchor: str, title: str, found: Sequence[Open], tone: Tone) ->
 def _find_open(
     documents: Sequence[Document], states: Sequence[Brief], lives: Lives, numbered: int, now: int
 ) -> Iterator[Open]:
+    """Yield all open blockers, decisions too. See list_decisions for what comes in."""
     values = {document.path: document.value or {} for document in documents}
     for number, state in enumerate(states, 1):
-        if state.blockers:
-            opened = find_opened(lives.by_skill.get(state.skill, ()))
-            value = values.get(state.path, {})
-            for at in range(len(state.blockers)):
-                one = _describe_open(state, at, opened, value, now)
-                yield one._replace(number=number if number <= numbered else 0)
+        if not state.blockers:
+            continue
+        opened = find_opened(lives.by_skill.get(state.skill, ()))
+        value = values.get(state.path, {})
+        for index in range(len(state.blockers)):
+            blocker = _describe_open(state, index, opened, value, now)
+            if number <= numbered:
+                blocker = blocker._replace(number=number)
+            yield blocker
 
 
 def _describe_open(
-    state: Brief, at: int, opened: Mapping[str, Commit], value: dict[str, Any], now: int
+    state: Brief, index: int, opened: Mapping[str, Commit], value: dict[str, Any], now: int
 ) -> Open:
-    """Return an open blocker as the page shows it.
+    """Return an open blocker as the page shows it, without the number of details.
 
-    at: its place among the state's. opened: see find_opened. value: the checkpoint's.
+    index: its place among the state's. opened: see find_opened. value: the checkpoint's.
     """
-    blocker = state.blockers[at]
-    is_decision = blocker.waits_on_user
+    blocker = state.blockers[index]
     name, text, blocks, proposed, needs = (words(blocker.value.get(key)) for key in _FIELDS)
     labels = {
         row["id"]: words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)
     }
+
+    options = list[tuple[str, str]]()
+    if blocker.waits_on_user:
+        needs = ""  # the section says it
+        options = _find_options(state, index, value)
+
+    asked = 0
+    who = ""
     commit = opened.get(name_blocker(blocker.value))
+    if commit:
+        asked = commit.at
+        who = shorten(commit.author, 60)
+
     return Open(
         skill=state.skill,
         number=0,
-        is_decision=is_decision,
+        is_decision=blocker.waits_on_user,
         text=text or name or "(no description)",
         blocks=labels.get(blocks) or blocks,
         proposed=proposed,
         notes=describe_facts(blocker.facts, now),
-        needs="" if is_decision else needs.replace("_", " "),
-        asked=commit.at if commit else 0,
-        who=shorten(commit.author, 60) if commit else "",
-        options=_find_options(state, at, value) if is_decision else [],
+        needs=needs.replace("_", " "),
+        asked=asked,
+        who=who,
+        options=options,
         answer=str(blocker.answer),
     )
 
 
-def _find_options(state: Brief, at: int, value: dict[str, Any]) -> list[tuple[str, str]]:
+def _find_options(state: Brief, index: int, value: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the options of a decision, each with the command that chooses it.
 
+    index: the decision's place among the state's blockers. value: the checkpoint's.
     An option that a command line cannot hold has "" instead.
     """
     found = list[tuple[str, str]]()
-    for option in views.read_list(state.blockers[at].value, "options")[:_MOST_OPTIONS]:
-        if isinstance(option, str) and option.strip():
-            answers = views.find_answers(state.skill, value, option)
-            fits = len(option) <= _LONGEST_OPTION and option.isprintable() and at < len(answers)
-            found.append((option, str(command(*answers[at][1])) if fits else ""))
+    for option in views.read_list(state.blockers[index].value, "options")[:_MOST_OPTIONS]:
+        if not isinstance(option, str) or not option.strip():
+            continue
+        answers = views.find_answers(state.skill, value, option)
+        line = ""
+        if len(option) <= _LONGEST_OPTION and option.isprintable() and index < len(answers):
+            _, choose = answers[index]
+            line = str(command(*choose))
+        found.append((option, line))
+
     return found

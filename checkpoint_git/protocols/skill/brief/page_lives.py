@@ -1,4 +1,4 @@
-"""What git's history says of all checkpoints, for a report's page, from one walk through it."""
+"""Read the history of all checkpoints for a report's page, in one walk through git's."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _MOST_READ = 48 << 20  # bytes of older versions
 
 
 class Lives(NamedTuple):
-    """Entries by skill, newest first.
+    """Hold the entries of each skill's history, newest first.
 
     is_cut: older history was not looked at. trouble: why there is none.
     """
@@ -42,6 +42,7 @@ def read_lives(place: Place, skills: Sequence[str]) -> Lives:
 
 
 def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
+    """Return all skills' entries. Raises CheckpointError."""
     folder = relative_path(place.directory, place.top).replace("[", "[[]")
     specs = [
         f":(top,glob){folder}/*{layout.SUFFIX}",
@@ -57,11 +58,14 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
         def load(blob: str) -> bytes | int | None:
             nonlocal remaining
             content = blobs.read(blob)
-            remaining -= len(content) if isinstance(content, bytes) else content or 0
+            if isinstance(content, bytes):
+                remaining -= len(content)
+            elif content is not None:
+                remaining -= content  # the size of one that is too large
             return content
 
-        for skill, own_steps in _sort_steps(steps, skills).items():
-            affordable = takewhile(lambda _: remaining >= 0, own_steps)
+        for skill, steps_of_skill in _sort_steps(steps, skills).items():
+            affordable = takewhile(lambda _: remaining >= 0, steps_of_skill)
             entries = read_entries(affordable, DecodedVersions(load), skill, boundary)
             by_skill[skill] = [entry for entry in entries if entry.events]
 
@@ -78,9 +82,11 @@ def _sort_steps(
         for touch in step.touches:
             for skill in _find_owners(touch):
                 touches.setdefault(skill, []).append(touch)
+
         for skill, found in touches.items():
             if skill in by_skill:
                 by_skill[skill].append(step._replace(touches=found))
+
     return by_skill
 
 
@@ -109,10 +115,12 @@ def find_opened(entries: Sequence[LifeEntry]) -> dict[str, Commit]:
     """
     opened: dict[str, Commit] = {}
     for entry in entries:
-        if entry.commit:
-            for event in entry.events:
-                if event.kind == "opened":
-                    opened.setdefault(event.subject, entry.commit)
+        if entry.commit is None:
+            continue
+        for event in entry.events:
+            if event.kind == "opened":
+                opened.setdefault(event.subject, entry.commit)
+
     return opened
 
 

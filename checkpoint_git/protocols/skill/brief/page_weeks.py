@@ -1,4 +1,4 @@
-"""What was finished in each week, for a report's page."""
+"""Find what was finished in each week, for a report's page."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,7 +17,9 @@ _MOST_WEEKS = 53
 
 
 class Week(NamedTuple):
-    """start: its Monday, in seconds since 1970. complete: the checkpoints that became complete.
+    """Hold what was finished in a week.
+
+    start: its Monday, in seconds since 1970. complete: the checkpoints that became complete.
     steps: the number of rows and actions that were finished, of the checkpoints `moved`.
     """
 
@@ -32,7 +34,7 @@ class Week(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What was finished, in words."""
+        """Return what was finished, in words."""
         parts = list[str]()
         if self.complete:
             parts.append(f"{join_some(self.complete, _MOST_NAMES)} complete")
@@ -51,9 +53,9 @@ def find_weeks(lives: Lives, now: int) -> list[Week]:
     steps: dict[int, set[tuple[str, str]]] = {}
     moved: dict[int, dict[str, None]] = {}
     first = now
-    for skill, at, event in _iterate_events(lives):
-        first = min(first, at)
-        start = find_monday(at)
+    for skill, instant, event in _iterate_events(lives):
+        first = min(first, instant)
+        start = find_monday(instant)
         if event.kind in ("completed", "done"):
             steps.setdefault(start, set()).add((skill, event.text.strip().lower()))
             moved.setdefault(start, {})[shorten(skill, 60)] = None
@@ -73,19 +75,21 @@ def find_weeks(lives: Lives, now: int) -> list[Week]:
 
 
 def _iterate_events(lives: Lives) -> Iterator[tuple[str, int, LifeEvent]]:
+    """Yield the committed events, each with its skill and its instant."""
     for skill, entries in lives.by_skill.items():
         for entry in entries:
-            if entry.commit:
-                for event in entry.events:
-                    yield skill, entry.commit.at, event
+            if entry.commit is None:
+                continue
+            for event in entry.events:
+                yield skill, entry.commit.at, event
 
 
-def find_monday(at: int) -> int:
+def find_monday(instant: int) -> int:
     """Return the first second of an instant's week in UTC."""
-    return at - (at - MONDAY) % WEEK
+    return instant - (instant - MONDAY) % WEEK
 
 
-def write_day(at: int) -> str:
+def write_day(instant: int) -> str:
     """Return the day of an instant as people write it, such as 23 Nov 2026."""
-    date = write_instant(at)
+    date = write_instant(instant)
     return f"{int(date[8:10])} {MONTHS[int(date[5:7]) - 1]} {date[:4]}"
