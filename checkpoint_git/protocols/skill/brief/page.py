@@ -64,11 +64,10 @@ _ORDER = (
 
 
 class PageFacts(NamedTuple):
-    """What the page shows: documents, their states in the order of the page, the queue, the
-    history.
+    """Hold what the page shows.
 
-    since: what is new since then. address: of a commit at the forge, without its id. news: the
-    first line.
+    states: in the order of the page. lives: the history. since: what is new since then. address:
+    of a commit at the forge, without its id. news: the first line.
     """
 
     documents: Sequence[Document]
@@ -82,7 +81,7 @@ class PageFacts(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A checkpoint's details. number: of its anchor. decided: its key decisions."""
+    """Hold the details of a checkpoint. number: of its anchor. decided: its key decisions."""
 
     number: int
     state: Brief
@@ -104,12 +103,19 @@ def summarize_for_page(question: StatusQuestion) -> Summary:
         files = store.check_files(store.read_files(place, only=shown), now)
         whole = {document.path: document for document in files}
         documents = [whole.get(document.path, document) for document in documents]
-        for at, state in enumerate(states[:_MOST_SKILLS]):
+        for index, state in enumerate(states[:_MOST_SKILLS]):
             if state.path in whole:
                 filled = make_brief(whole[state.path], now, limits, work.get(state.path))
-                states[at] = filled._replace(tickets=state.tickets)
+                states[index] = filled._replace(tickets=state.tickets)
 
-    since = now - _RECENT if question.since is None else read_since(question.since, now)
+    since = now - _RECENT
+    if question.since is not None:
+        since = read_since(question.since, now)
+
+    address = ""
+    if place.work_tree:
+        address = read_commit_address(place.work_tree)
+
     lives = read_lives(place, [document.skill for document in documents])
     facts = PageFacts(
         documents=documents,
@@ -118,7 +124,7 @@ def summarize_for_page(question: StatusQuestion) -> Summary:
         lives=lives,
         now=now,
         since=since,
-        address=read_commit_address(place.work_tree) if place.work_tree else "",
+        address=address,
         news=_describe_news(question, lives, states, since, limits),
     )
     data = {"skills": len(states), "decisions": len(find_decisions(facts.states))}
@@ -133,7 +139,10 @@ def _read_documents(place: Place, now: int) -> list[Document]:
     documents = list[Document]()
     for document in store.iterate_documents(place, now):
         is_whole = len(documents) < _MOST_SKILLS or views.open_blockers(document.value or {})
-        documents.append(document if is_whole else views.outline(document))
+        if not is_whole:
+            document = views.outline(document)
+        documents.append(document)
+
     return documents
 
 
@@ -145,8 +154,10 @@ def sort_states(states: Sequence[Brief]) -> list[Brief]:
 
     def find_place(state: Brief) -> tuple[int, int]:
         column = _find_column(state)
-        age = state.age or 0
-        return _ORDER.index(column), -age if column in _BY_AGE else 0
+        index = _ORDER.index(column)
+        if column in _BY_AGE:
+            return index, -(state.age or 0)
+        return index, 0
 
     return sorted(states, key=find_place)
 
@@ -163,7 +174,17 @@ def _describe_news(
 
 
 def make_parts(facts: PageFacts) -> PageParts:
+    """Return the page's title, its sections in their order, and what belongs beside them."""
     names = [state.project for state in facts.states if state.project.strip()]
+    title = ""
+    if names:
+        most_frequent = max(dict.fromkeys(names), key=names.count)
+        title = shorten(most_frequent, 60)
+
+    notes = list[str]()
+    if facts.lives.trouble:
+        notes.append(facts.lives.trouble)
+
     sections = (
         list_decisions(facts.documents, facts.states, facts.lives, _MOST_SKILLS, facts.now),
         list_blockers(facts.documents, facts.states, facts.lives, _MOST_SKILLS, facts.now),
@@ -173,12 +194,12 @@ def make_parts(facts: PageFacts) -> PageParts:
         list_changes(facts.lives, facts.since, facts.address),
     )
     return PageParts(
-        title=shorten(max(dict.fromkeys(names), key=names.count), 60) if names else "",
+        title=title,
         facts=[plural(len(facts.states), "checkpoint")],
         chips=_list_chips(facts),
         sections=[section for section in sections if section],
         details=[section for section in (_skills(facts), _tickets(facts)) if section],
-        notes=[facts.lives.trouble] if facts.lives.trouble else [],
+        notes=notes,
         lead=facts.news,
     )
 
@@ -187,8 +208,11 @@ def _list_chips(facts: PageFacts) -> list[tuple[str, Tone]]:
     """Return how many checkpoints are in each column, in short."""
     waiting = len(find_decisions(facts.states))
     counts = Counter(map(_find_column, facts.states))
-    decisions = f"{plural(waiting, 'decision')} waiting on you"
-    chips: list[tuple[str, Tone]] = [(decisions, "bad" if waiting else "good")]
+    tone: Tone = "good"
+    if waiting:
+        tone = "bad"
+
+    chips: list[tuple[str, Tone]] = [(f"{plural(waiting, 'decision')} waiting on you", tone)]
     for title in _ORDER[1:]:
         if counts[title]:
             chips.append((f"{counts[title]} {title.lower()}", _TONE_OF[title]))
@@ -203,7 +227,11 @@ def _next(facts: PageFacts) -> Section:
     """Return what comes next of each checkpoint, without the decisions: they have a section."""
     actions = [action for action in facts.queue.actions if action.rank != "decision"]
     skipped = facts.queue.skipped
-    message, tone = ("", "") if actions else _describe_nothing(facts)
+    message = ""
+    tone: Tone = ""
+    if not actions:
+        message, tone = _describe_nothing(facts)
+
     values = {
         "message": message,
         "tone": tone,
@@ -230,6 +258,10 @@ def _describe_nothing(facts: PageFacts) -> tuple[str, Tone]:
 
 
 def _board(facts: PageFacts) -> Section:
+    """Return the columns of cards, a card for each of the first checkpoints.
+
+    A card is a state, the number of its details (0 for none), and why it cannot be read.
+    """
     cards: dict[str, list[tuple[Brief, int, str]]] = {}
     troubles = dict[str, str]()
     for document in facts.documents:
@@ -237,14 +269,17 @@ def _board(facts: PageFacts) -> Section:
             troubles[document.path] = document.findings[0].message
 
     for number, state in enumerate(facts.states[: 2 * _MOST_SKILLS], 1):
-        card = (state, number if number <= _MOST_SKILLS else 0, troubles.get(state.path, ""))
+        anchor = 0
+        if number <= _MOST_SKILLS:
+            anchor = number
+        card = (state, anchor, troubles.get(state.path, ""))
         cards.setdefault(_find_column(state), []).append(card)
 
-    tall = max((len(found) for title, found in cards.items() if title != "Complete"), default=0)
+    heights = [len(column) for title, column in cards.items() if title != "Complete"]
     values = {
         "columns": [(title, _TONE_OF[title], cards[title]) for title in _ORDER if title in cards],
         "counts": Counter(map(_find_column, facts.states)),
-        "in_rows": len(cards) < _FEW_COLUMNS or tall > _HIGH,
+        "in_rows": len(cards) < _FEW_COLUMNS or max(heights, default=0) > _HIGH,
         "left": len(facts.states) - 2 * _MOST_SKILLS,
         "tones": TONES,
     }
@@ -252,19 +287,25 @@ def _board(facts: PageFacts) -> Section:
 
 
 def _find_column(state: Brief) -> str:
+    """Return the title of the column that a state belongs to."""
     return next(title for title, _, fits in _COLUMNS if fits(state))
 
 
 def _skills(facts: PageFacts) -> Section | None:
+    """Return the details of the first checkpoints, the complete ones last; None for none."""
     if not facts.states:
         return None
     documents = {document.path: document for document in facts.documents}
-    open_ones, complete = list[Shown](), list[Shown]()
+    open_ones = list[Shown]()
+    complete = list[Shown]()
     for number, state in enumerate(facts.states[:_MOST_SKILLS], 1):
         document = documents[state.path]
         decided = map(views.action_text, views.read_primer(document.value or {}, "key_decisions"))
         shown = Shown(number, state, document, [text for text in decided if text.strip()])
-        (complete if _find_column(state) == "Complete" else open_ones).append(shown)
+        if _find_column(state) == "Complete":
+            complete.append(shown)
+        else:
+            open_ones.append(shown)
 
     values = {
         "shown": open_ones,
@@ -282,7 +323,12 @@ def _skills(facts: PageFacts) -> Section | None:
 
 
 def _tickets(facts: PageFacts) -> Section | None:
+    """Return the table of tickets, and how those of each checkpoint hang together; None for
+    none.
+    """
     refs = views.find_refs(facts.documents)
+    if not refs:
+        return None
     threads = [state for state in facts.states if state.tickets][:_MOST_SKILLS]
     values = {"refs": refs[:_MOST_TICKETS], "left": len(refs) - _MOST_TICKETS, "threads": threads}
-    return Section(TEMPLATE, "tickets", "Tickets", values) if refs else None
+    return Section(TEMPLATE, "tickets", "Tickets", values)

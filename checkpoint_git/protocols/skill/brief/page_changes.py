@@ -1,4 +1,4 @@
-"""The changes on a report's page: who changed what since an instant, and what changed before."""
+"""List the changes on a report's page: who changed what since an instant, and what before."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _MOST_NAMES = 8  # checkpoints of one person
 
 
 class ChangeRow(NamedTuple):
-    """One commit in the table of changes. at: seconds since 1970."""
+    """Hold one commit in the table of changes. at: seconds since 1970."""
 
     at: int
     skill: str
@@ -60,6 +60,7 @@ def _list_people(rows: Sequence[ChangeRow]) -> list[tuple[str, str]]:
 
 
 def _make_row(skill: str, entry: LifeEntry) -> ChangeRow:
+    """Return the row of an entry, without instant and author where it is not committed."""
     what = "\n".join(describe_events(entry.events, 6, 240))
     if entry.commit is None:
         return ChangeRow(0, shorten(skill, 100), what, "", "")

@@ -1,6 +1,6 @@
-"""What happened to checkpoints when, for a report's page: a lane for each over one span of time."""
+"""Draw what happened to checkpoints for a report's page: a lane for each over one span of time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY, HOUR, read_instant, write_instant
@@ -54,7 +54,7 @@ _SHAPES: dict[Kind, tuple[str, str]] = {
 
 
 class Mark(NamedTuple):
-    """What one commit did. at: seconds since 1970. text: what is shown on hover."""
+    """Hold what one commit did. at: seconds since 1970. text: what is shown on hover."""
 
     at: int
     kinds: frozenset[Kind]
@@ -62,7 +62,7 @@ class Mark(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """One checkpoint.
+    """Hold the marks of one checkpoint.
 
     number: of its details on the page, 0 for none. marks: newest first, at least one.
     """
@@ -74,14 +74,14 @@ class Lane(NamedTuple):
 
 
 class TimeSpan(NamedTuple):
-    """The time that the width stands for, in seconds since 1970."""
+    """Hold the time that the width stands for, in seconds since 1970."""
 
     start: int
     end: int
 
-    def share(self, at: int) -> float:
+    def share(self, instant: int) -> float:
         """Return the place of an instant: 0 at the start, 1 at the end, where later ones are."""
-        return min(at - self.start, self.end - self.start) / (self.end - self.start)
+        return min(instant - self.start, self.end - self.start) / (self.end - self.start)
 
 
 def draw_timeline(
@@ -94,11 +94,12 @@ def draw_timeline(
     """
     lanes = list[Lane]()
     for number, state in enumerate(states, 1):
-        marks = [_make_mark(entry) for entry in lives.by_skill.get(state.skill, ()) if entry.commit]
+        marks = list(_iterate_marks(lives.by_skill.get(state.skill, ())))
         if marks:
-            has_details = number <= numbered
-            tone = tones.get(state.status, "")
-            lanes.append(Lane(state.skill, number if has_details else 0, tone, marks))
+            lane = Lane(state.skill, 0, tones.get(state.status, ""), marks)
+            if number <= numbered:
+                lane = lane._replace(number=number)
+            lanes.append(lane)
 
     if not lanes:
         return None
@@ -118,11 +119,15 @@ def draw_timeline(
     return Section(TEMPLATE, "timeline", "Timeline", values, "; ".join(notes))
 
 
-def _make_mark(entry: LifeEntry) -> Mark:
-    at = entry.commit.at if entry.commit else 0
-    when = write_instant(at)[:16].replace("T", " ")
-    kinds = frozenset(_KINDS.get(event.kind, "other") for event in entry.events)
-    return Mark(at, kinds, f"{when}: {'; '.join(describe_events(entry.events, 3, 160))}")
+def _iterate_marks(entries: Iterable[LifeEntry]) -> Iterator[Mark]:
+    """Yield a mark for each entry that is committed."""
+    for entry in entries:
+        if entry.commit:
+            instant = entry.commit.at
+            when = write_instant(instant)[:16].replace("T", " ")
+            kinds = frozenset(_KINDS.get(event.kind, "other") for event in entry.events)
+            events = "; ".join(describe_events(entry.events, 3, 160))
+            yield Mark(instant, kinds, f"{when}: {events}")
 
 
 def draw_lanes(lanes: Sequence[Lane], weeks: Sequence[Week], now: int) -> dict[str, Any]:
@@ -136,7 +141,7 @@ def draw_lanes(lanes: Sequence[Lane], weeks: Sequence[Week], now: int) -> dict[s
     used = {kind for lane in lanes for mark in lane.marks for kind in mark.kinds}
     return {
         "lanes": [_draw_lane(lane, span) for lane in lanes],
-        "ticks": [(_percent(span.share(at)), label) for at, label in ticks],
+        "ticks": [(_percent(span.share(instant)), label) for instant, label in ticks],
         "is_dense": sum(len(label) for _, label in ticks) > _PHONE_LETTERS,
         "today": _percent(1),
         "columns": _draw_weeks(weeks, span),
@@ -147,6 +152,7 @@ def draw_lanes(lanes: Sequence[Lane], weeks: Sequence[Week], now: int) -> dict[s
 
 
 def _draw_lane(lane: Lane, span: TimeSpan) -> dict[str, Any]:
+    """Return what the template draws of a lane; marks near each other become one."""
     places: dict[int, list[Mark]] = {}
     for mark in lane.marks:
         places.setdefault(round(span.share(mark.at) * _PLACES), []).append(mark)
@@ -157,11 +163,17 @@ def _draw_lane(lane: Lane, span: TimeSpan) -> dict[str, Any]:
         titles = [shorten(mark.text, 200) for mark in marks[:_MOST_TITLES]]
         if len(marks) > _MOST_TITLES:
             titles.append(f"and {len(marks) - _MOST_TITLES} more")
-        shown = [kind for kind in _SHAPES if kind in kinds and (kind != "other" or kinds == {kind})]
+        if kinds != {"other"}:
+            kinds.discard("other")
+        shown = [kind for kind in _SHAPES if kind in kinds]
         drawn.append({"x": _percent(place / _PLACES), "text": "\n".join(titles), "kinds": shown})
 
-    oldest, newest = write_day(lane.marks[-1].at), write_day(lane.marks[0].at)
-    when = newest if oldest == newest else f"{oldest} to {newest}"
+    oldest = write_day(lane.marks[-1].at)
+    newest = write_day(lane.marks[0].at)
+    when = newest
+    if oldest != newest:
+        when = f"{oldest} to {newest}"
+
     return {
         "skill": shorten(lane.skill, 60),
         "number": lane.number,
@@ -181,13 +193,13 @@ def _draw_weeks(weeks: Sequence[Week], span: TimeSpan) -> list[dict[str, Any]]:
     most = max(week.steps for week in weeks)
     drawn = []
     for week in weeks:
-        left = max(span.share(week.start), 0)
-        right = span.share(week.start + WEEK)
-        if week.steps and right > left:
+        start = max(span.share(week.start), 0)
+        end = span.share(week.start + WEEK)
+        if week.steps and end > start:
             height = max(round(week.steps / most * _COLUMN), _LEAST_COLUMN)
             values = {
-                "x": _percent(left),
-                "width": f"{(right - left) * _WIDE * 0.85:.2f}%",
+                "x": _percent(start),
+                "width": f"{(end - start) * _WIDE * 0.85:.2f}%",
                 "y": _COLUMN - height,
                 "height": height,
                 "text": f"Week of {week.name}: {week.text}",
@@ -198,6 +210,7 @@ def _draw_weeks(weeks: Sequence[Week], span: TimeSpan) -> list[dict[str, Any]]:
 
 
 def _percent(share: float) -> str:
+    """Return the place of a share of the time, as a length in SVG."""
     return f"{_LEFT + share * _WIDE:.2f}%"
 
 
@@ -212,7 +225,8 @@ def find_ticks(start: int, end: int) -> list[tuple[int, str]]:
     for step in _STEPS:
         if (end - start) // step <= _MOST_TICKS:
             first = start + (MONDAY - start) % step
-            return [(at, _name_instant(at, step)) for at in range(first, end + 1, step)]
+            instants = range(first, end + 1, step)
+            return [(instant, _name_instant(instant, step)) for instant in instants]
 
     for months in _MONTH_STEPS:
         ticks = list(_iterate_months(start, end, months))
@@ -222,11 +236,12 @@ def find_ticks(start: int, end: int) -> list[tuple[int, str]]:
     return ticks
 
 
-def _name_instant(at: int, step: int) -> str:
-    day, month, _ = write_day(at).split()
+def _name_instant(instant: int, step: int) -> str:
+    """Return the day of a tick; its hour too where ticks are nearer than a day."""
+    day, month, _ = write_day(instant).split()
     if step >= DAY:
         return f"{day} {month}"
-    return f"{day} {month} {write_instant(at)[11:16]}"
+    return f"{day} {month} {write_instant(instant)[11:16]}"
 
 
 def _iterate_months(start: int, end: int, step: int) -> Iterator[tuple[int, str]]:
@@ -239,13 +254,19 @@ def _iterate_months(start: int, end: int, step: int) -> Iterator[tuple[int, str]
     number += -number % step
     while number < 9_999 * 12:
         year, month = divmod(number, 12)
-        at = _find_month(year, month + 1)
-        if at > end:
+        instant = _find_month(year, month + 1)
+        if instant > end:
             return
-        yield at, MONTHS[month] if month else str(year)
+        name = MONTHS[month]
+        if month == 0:
+            name = str(year)
+        yield instant, name
         number += step
 
 
 def _find_month(year: int, month: int) -> int:
-    found = read_instant(f"{year:04}-{month:02}-01T00:00:00Z")
-    return found[0] if found else 0
+    """Return the first second of a month, 0 where it is no instant."""
+    instant = read_instant(f"{year:04}-{month:02}-01T00:00:00Z")
+    if instant is None:
+        return 0
+    return instant[0]
