@@ -1,4 +1,4 @@
-"""Draw what happened to checkpoints for a report's page: a lane for each over one span of time."""
+"""Draw what happened to checkpoints when, for a report's page: each has a lane."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
