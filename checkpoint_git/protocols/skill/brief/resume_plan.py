@@ -1,8 +1,9 @@
-"""How a session continues with a skill: whether it may, must ask or starts afresh, and what orients
-it. Pure.
+"""Plan how a session continues with a skill: it may, must ask or starts afresh. Pure.
+
+The plan has the lines that orient the session, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY, ago_text
@@ -28,25 +29,27 @@ LOOK_AFTER = DAY  # seconds since the last write, from when on it is asked what 
 
 
 class ResumeAnswer(NamedTuple):
-    """One of the answers to the question. command: what carries it out."""
+    """Hold one of the answers to the question. command: what carries it out."""
 
     name: str
     command: Hint
 
 
 class ResumePlan(NamedTuple):
-    """What is to happen. reasons: why it is not simply "continue": missing, conflict, corrupt,
-    incompatible, invalid, decision, blocked, failed, stale, complete. why: the same as a sentence.
-    orientation: the protocol's five lines, () where nothing can be read.
+    """Hold what is to happen.
+
+    reasons: why it is not simply "continue": missing, conflict, corrupt, incompatible, invalid,
+    decision, blocked, failed, stale, complete. why: the same as a sentence. orientation: the
+    protocol's five lines, () where nothing can be read.
     """
 
     skill: str
     decision: Decision
     reasons: tuple[str, ...]
     why: str
-    orientation: tuple[str, ...]
-    question: str
-    answers: tuple[ResumeAnswer, ...]
+    orientation: tuple[str, ...] = ()
+    question: str = ""
+    answers: tuple[ResumeAnswer, ...] = ()
 
     @property
     def data(self) -> dict[str, Any]:
@@ -62,9 +65,7 @@ class ResumePlan(NamedTuple):
 
 def plan_missing(skill: str) -> ResumePlan:
     """Return the plan for a skill without a checkpoint."""
-    return ResumePlan(
-        skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ()
-    )
+    return ResumePlan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet")
 
 
 def plan_resume(document: Document, brief: Brief) -> ResumePlan:
@@ -75,64 +76,83 @@ def plan_resume(document: Document, brief: Brief) -> ResumePlan:
     if document.value.get("protocol_version") not in VERSIONS:
         return _plan_incompatible(document, skill, document.value.get("protocol_version"))
 
-    orientation = _orient(brief)
     reasons = _find_reasons(brief, is_valid=document.is_valid)
-    names = tuple(reasons)
     if brief.status == "complete" and not brief.decisions:
-        why = "complete, with work still queued" if brief.actions else "all of it is complete"
-        answers = _answer_complete(skill, is_queued=bool(brief.actions))
-        return ResumePlan(skill, "complete", ("complete", *names), why, orientation, "", answers)
-
+        return _plan_complete(brief, tuple(reasons))
     if not reasons:
-        return ResumePlan(skill, "continue", (), "in progress and fresh", orientation, "", ())
+        return ResumePlan(skill, "continue", (), "in progress and fresh", _orient(brief))
 
-    answers = _answer_question(skill)
+    answers = list[ResumeAnswer]()
     if "decision" in reasons:
-        answers = (
-            *(ResumeAnswer("decide", blocker.answer) for blocker in brief.decisions),
-            *answers,
-        )
+        answers += [ResumeAnswer("decide", blocker.answer) for blocker in brief.decisions]
+    answers += _answer_question(skill)
 
     return ResumePlan(
-        skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers
+        skill=skill,
+        decision="ask",
+        reasons=tuple(reasons),
+        why="; ".join(reasons.values()),
+        orientation=_orient(brief),
+        question=QUESTION,
+        answers=tuple(answers),
     )
 
 
 def _plan_unreadable(document: Document, skill: str) -> ResumePlan:
-    """Return the plan for a file that is not JSON: a merge that is not resolved, or a broken
-    file.
-    """
+    """Return the plan for a file that is not JSON: an unfinished merge, or a broken file."""
     text = f"\n{document.text or ''}"
     if all(f"\n{marker} " in text for marker in ("<" * 7, ">" * 7)):
-        why = f"{document.path} has the conflict markers of an unfinished merge"
-        resolve = ResumeAnswer(
-            "resolve", command("checkpoint", "resolve", plain_path(document.path))
-        )
+        resolve = command("checkpoint", "resolve", plain_path(document.path))
         return ResumePlan(
-            skill,
-            "ask",
-            ("conflict",),
-            why,
-            (),
-            "Resolve the merge first, then resume:",
-            (resolve,),
+            skill=skill,
+            decision="ask",
+            reasons=("conflict",),
+            why=f"{document.path} has the conflict markers of an unfinished merge",
+            question="Resolve the merge first, then resume:",
+            answers=(ResumeAnswer("resolve", resolve),),
         )
 
-    found = document.findings[0].message if document.findings else "it is not a checkpoint"
-    why = f"{document.path} cannot be read as a checkpoint: {found}"
-    return ResumePlan(skill, "start_fresh", ("corrupt",), why, (), "", _answer_broken(document))
+    fault = "it is not a checkpoint"
+    if document.findings:
+        fault = document.findings[0].message
+
+    return ResumePlan(
+        skill=skill,
+        decision="start_fresh",
+        reasons=("corrupt",),
+        why=f"{document.path} cannot be read as a checkpoint: {fault}",
+        answers=_answer_broken(document),
+    )
 
 
 def _plan_incompatible(document: Document, skill: str, version: Any) -> ResumePlan:
-    """Return the plan for a checkpoint of a version of the protocol that this tool does not
-    read.
-    """
-    found = "has no protocol_version"
+    """Return the plan for a checkpoint with a protocol_version that this tool does not read."""
+    fault = "has no protocol_version"
     if version is not None:
-        found = f"has the protocol_version {quote(version)}"
-    why = f"{document.path} {found}; this tool reads {' and '.join(VERSIONS)}"
+        fault = f"has the protocol_version {quote(version)}"
+
     return ResumePlan(
-        skill, "start_fresh", ("incompatible",), why, (), "", _answer_broken(document)
+        skill=skill,
+        decision="start_fresh",
+        reasons=("incompatible",),
+        why=f"{document.path} {fault}; this tool reads {' and '.join(VERSIONS)}",
+        answers=_answer_broken(document),
+    )
+
+
+def _plan_complete(brief: Brief, others: tuple[str, ...]) -> ResumePlan:
+    """Return the plan for a checkpoint that is complete. others: the reasons besides."""
+    why = "all of it is complete"
+    if brief.actions:
+        why = "complete, with work still queued"
+
+    return ResumePlan(
+        skill=brief.skill,
+        decision="complete",
+        reasons=("complete", *others),
+        why=why,
+        orientation=_orient(brief),
+        answers=_answer_complete(brief.skill, is_queued=bool(brief.actions)),
     )
 
 
@@ -157,19 +177,15 @@ def _restart(name: str) -> ResumeAnswer:
 
 
 def _answer_broken(document: Document) -> tuple[ResumeAnswer, ...]:
-    """Return what to do about a file that is not a checkpoint of ours: begin again, or repair
-    it.
-    """
+    """Return the answers for a file that cannot be read: begin again, or repair it."""
     name = document.skill
-    afresh = ResumeAnswer(
-        "restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name)))
-    )
-    repair = ResumeAnswer("fix", command("checkpoint", "validate", plain_path(document.path)))
-    return (afresh, repair)
+    begin_again = chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name)))
+    repair = command("checkpoint", "validate", plain_path(document.path))
+    return (ResumeAnswer("restart", begin_again), ResumeAnswer("fix", repair))
 
 
 def _answer_complete(name: str, *, is_queued: bool) -> tuple[ResumeAnswer, ...]:
-    """Return what to do about a checkpoint that is complete. is_queued: it has next actions."""
+    """Return the answers for a checkpoint that is complete. is_queued: it has next actions."""
     elsewhere = ResumeAnswer("elsewhere", command("checkpoint", "next"))
     if not is_queued:
         return (_restart(name), elsewhere)
@@ -186,8 +202,14 @@ def _answer_question(name: str) -> tuple[ResumeAnswer, ...]:
 
 def _orient(brief: Brief) -> tuple[str, ...]:
     """Return the five lines that orient a session, as the protocol has them."""
-    ago = f" ({ago_text(brief.age)})" if brief.age is not None else ""
-    following = brief.actions[0].text if brief.actions else "(nothing is noted)"
+    ago = ""
+    if brief.age is not None:
+        ago = f" ({ago_text(brief.age)})"
+
+    following = "(nothing is noted)"
+    if brief.actions:
+        following = brief.actions[0].text
+
     return (
         f"RESUMING: {brief.skill} on {brief.project or '?'}",
         f"Last session: {brief.updated_at or '?'}{ago}",
@@ -198,10 +220,10 @@ def _orient(brief: Brief) -> tuple[str, ...]:
 
 
 class Background(NamedTuple):
-    """What a session that continues with a checkpoint should know. primer: the lists of
-    context_primer.
+    """Hold what a session that continues with a checkpoint should know.
 
-    recently_done: what was done, and when, "" if it does not say so.
+    primer: the lists of context_primer. recently_done: what was done, and when, "" if it does not
+    say so.
     """
 
     primer: dict[str, list[str]]
@@ -210,17 +232,23 @@ class Background(NamedTuple):
 
 def find_background(document: Document | None) -> Background:
     """Return the background in a checkpoint; items of the wrong type are left out."""
-    value = (document.value if document else None) or {}
+    value: dict[str, Any] = {}
+    if document and document.value:
+        value = document.value
+
     primer: dict[str, list[str]] = {}
     for key in PRIMER:
         entries = (views.listed_path(entry) for entry in views.read_primer(value, key))
         primer[key] = [entry for entry in entries if entry]
 
-    recently_done = []
+    recently_done = list[tuple[str, str]]()
     for item in read_list(value, "recently_done"):
         text = views.done_text(item)
+        when = ""
+        if isinstance(item, dict):
+            when = text_field(item, "at")
         if text:
-            recently_done.append((text, text_field(item, "at") if isinstance(item, dict) else ""))
+            recently_done.append((text, when))
 
     return Background(primer, recently_done)
 
@@ -237,28 +265,20 @@ def find_contradictions(document: Document, brief: Brief) -> list[Finding]:
     brief: of the same document. Findings that validate did not report have no line numbers.
     """
     found = [finding for finding in document.findings if finding.code in _CONTRADICTIONS]
-    found += [
-        finding._replace(path=document.path)
-        for finding in _compare_status(document.value or {}, brief)
-    ]
+    for finding in _compare_status(document.value or {}, brief):
+        found.append(finding._replace(path=document.path))
+
     hint = advise("once it is reviewed", "checkpoint", "rotate", document.skill)
     for text in brief.superseded:
         message = f"the other side of a merge: {text}"
-        found.append(
-            Finding(
-                "content/unreviewed",
-                "warning",
-                message,
-                document.path,
-                where="/superseded",
-                hint=hint,
-            )
-        )
+        unreviewed = Finding("content/unreviewed", "warning", message, document.path)
+        found.append(unreviewed._replace(where="/superseded", hint=hint))
 
     return found
 
 
 def _advise_skipping(skill: str, row: Any) -> AnyHint:
+    """Return what to do about rows that are open. row: the id of one, as it is in the file."""
     what = "finish them, or mark them skipped"
     if not isinstance(row, str) or not row.isprintable() or set(row) & set("[]"):
         return what
@@ -266,29 +286,42 @@ def _advise_skipping(skill: str, row: Any) -> AnyHint:
 
 
 def _compare_status(value: dict[str, Any], brief: Brief) -> Iterator[Finding]:
-    skill, status, rows, step = brief.skill, brief.status, brief.rows, brief.step
+    """Yield where status and step contradict progress_table, without the path."""
     waiting = views.open_rows(value)
-    if status == "complete" and waiting:
-        names = [shorten(str(row.get("id") or row.get("label") or "?"), 40) for row in waiting]
-        verb = "is" if len(waiting) == 1 else "are"
-        open_ones = (
-            f"{len(waiting)} of {len(rows)} rows {verb} not: {join_some(names, _SPELLED_OUT)}"
-        )
-        message = f"the status is complete, and {open_ones}"
-        hint = _advise_skipping(skill, waiting[0].get("id"))
-        yield Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
-    elif status == "in_progress" and rows and not waiting:
-        message = (
-            f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
-        )
-        done = advise("if all is done", "checkpoint", "update", skill, "--status=complete")
-        hint = join_hints(done, "else add the missing row")
-        yield Finding("resume/no-open-row", "warning", message, where="/progress_table", hint=hint)
-    elif status == "in_progress" and any(
-        row.get("id") == step and row not in waiting for row in rows
-    ):
-        message = f'the step is "{shorten(step, 60)}", but progress_table has that row as complete'
-        hint = advise(
-            "name the current step", "checkpoint", "update", skill, blank("--step=", "the step")
-        )
-        yield Finding("resume/step-is-over", "warning", message, where="/step", hint=hint)
+    if brief.status == "complete" and waiting:
+        yield _find_open_rows(waiting, brief)
+    if brief.status != "in_progress":
+        return
+
+    is_over = any(row.get("id") == brief.step and row not in waiting for row in brief.rows)
+    if brief.rows and not waiting:
+        yield _find_no_open_row(brief)
+    elif is_over:
+        yield _find_finished_step(brief)
+
+
+def _find_open_rows(waiting: Sequence[dict[str, Any]], brief: Brief) -> Finding:
+    names = [shorten(str(row.get("id") or row.get("label") or "?"), 40) for row in waiting]
+    verb = "are"
+    if len(waiting) == 1:
+        verb = "is"
+    count = f"{len(waiting)} of {len(brief.rows)} rows {verb} not"
+    message = f"the status is complete, and {count}: {join_some(names, _SPELLED_OUT)}"
+    hint = _advise_skipping(brief.skill, waiting[0].get("id"))
+    return Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
+
+
+def _find_no_open_row(brief: Brief) -> Finding:
+    rows = f"all {len(brief.rows)} rows of progress_table"
+    message = f"the status is in_progress, and {rows} are complete"
+    done = advise("if all is done", "checkpoint", "update", brief.skill, "--status=complete")
+    hint = join_hints(done, "else add the missing row")
+    return Finding("resume/no-open-row", "warning", message, where="/progress_table", hint=hint)
+
+
+def _find_finished_step(brief: Brief) -> Finding:
+    step = shorten(brief.step, 60)
+    message = f'the step is "{step}", but progress_table has that row as complete'
+    argument = blank("--step=", "the step")
+    hint = advise("name the current step", "checkpoint", "update", brief.skill, argument)
+    return Finding("resume/step-is-over", "warning", message, where="/step", hint=hint)
