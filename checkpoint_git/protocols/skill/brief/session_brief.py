@@ -1,5 +1,6 @@
-"""A new session's briefing about checkpoints: a few lines that matter most, and details, each
-through clean().
+"""Brief a new session about checkpoints: a few lines that matter most, and details.
+
+Each goes through clean().
 """
 
 import os
@@ -29,17 +30,12 @@ from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, rea
 from checkpoint_git.protocols.skill.views import UNREADABLE
 
 # checkpoints, and bytes of one, that are kept whole; what goes on is read again
-_FEW, _LARGE = (
-    64,
-    1 << 20,
-)
+_FEW = 64
+_LARGE = 1 << 20
 _MOST_LISTED = 100  # listed files looked at
 _NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
 # fates that a commit decided; what is not there yet may be about to be written
-LOST = (
-    "renamed",
-    "deleted",
-)
+LOST = ("renamed", "deleted")
 _FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.commit})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
@@ -48,50 +44,65 @@ _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 def summarize_for_session(question: StatusQuestion) -> Summary:
     """Return what `prime` tells a session: lines, and details that are left out first."""
     place, now = question.place, question.now
-    documents = [
-        document if index < _FEW and document.size < _LARGE else views.outline(document)
-        for index, document in enumerate(store.iterate_documents(place, now))
-    ]
+    documents = _read_documents(place, now)
     work, _ = read_work(place, documents, now)
     briefs = make_briefs(documents, now, read_limits(place, question.env), work)
     queue = plan_queue(briefs)
     plan = find_resumable(documents, briefs, queue)
     resumed = _read_resumed(place, documents, plan, now)
-    background = find_background(resumed)
-    session = Session(briefs, queue, plan, background, [], find_broken(documents), now)
+    session = Session(
+        briefs=briefs,
+        queue=queue,
+        plan=plan,
+        background=find_background(resumed),
+        gone=[],
+        broken=find_broken(documents),
+        now=now,
+    )
     if resumed and session.resumed:
         age = session.resumed.age
         is_old = age is not None and age > LOOK_AFTER
-        gone = _find_gone(place, resumed, background.primer["generated_files"], now, is_old=is_old)
+        listed = session.background.primer["generated_files"]
+        gone = _find_gone(place, resumed, listed, now, is_old=is_old)
         session = session._replace(gone=gone)
 
     summary = describe_session(session)
 
-    ahead, not_compared = list[str](), ""
+    ahead = list[str]()
+    not_compared = ""
     if has_others(place):
         from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
 
         versions, not_compared = find_ahead(place, now)
         ahead = [clean(version.line, _LONG) for version in versions]
 
-    lines = [
-        *summary.lines,
-        *_listed("Other work trees or branches are ahead of this one", ahead, 3),
-    ]
+    lines = list(summary.lines)
+    lines += _listed("Other work trees or branches are ahead of this one", ahead, 3)
     if not_compared:
         lines.append(not_compared)
     return summary._replace(lines=lines)
 
 
+def _read_documents(place: Place, now: int) -> list[Document]:
+    """Return all documents, the first and small ones whole, of the others an outline."""
+    documents = list[Document]()
+    for index, document in enumerate(store.iterate_documents(place, now)):
+        if index >= _FEW or document.size >= _LARGE:
+            document = views.outline(document)
+        documents.append(document)
+    return documents
+
+
 def _read_resumed(
     place: Place, documents: Sequence[Document], plan: ResumePlan | None, now: int
 ) -> Document | None:
-    """Return the document that the session goes on with, read again where its outline alone was
-    kept.
+    """Return the document that the session goes on with, None for none.
+
+    It is read again where its outline alone was kept.
     """
-    resumed = next(
-        (document for document in documents if plan and document.skill == plan.skill), None
-    )
+    if plan is None:
+        return None
+    resumed = next((document for document in documents if document.skill == plan.skill), None)
     if resumed is None or resumed.text is not None:
         return resumed
     found = store.check_files(store.read_files(place, only={resumed.path}), now)
@@ -101,34 +112,43 @@ def _read_resumed(
 def _find_gone(
     place: Place, document: Document, listed: Sequence[str], now: int, *, is_old: bool
 ) -> list[str]:
-    """Return the listed files that are not there; unless the checkpoint is old, only those that a
-    commit removed.
+    """Return the listed files that are missing, each with its fate.
+
+    Those of a checkpoint that is not old are only those that a commit removed. listed: entries of
+    generated_files.
     """
     if not may_miss_files(place, listed):
         return []
+
     # git is asked, as for the doctor
-    from checkpoint_git.protocols.skill.drift.facts import (
-        make_facts,
-    )
+    from checkpoint_git.protocols.skill.drift.facts import make_facts
 
     files = make_facts(place, [document], now, os.environ).files.get(document.path, ())
-    fates = (*LOST, "uncommitted", "longer", "unknown", "") if is_old else LOST
+    fates: tuple[str, ...] = LOST
+    if is_old:
+        fates = (*LOST, "uncommitted", "longer", "unknown", "")
     gone = [file for file in files if file.state == "missing" and file.fate in fates]
     return [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
 
 
 def may_miss_files(place: Place, listed: Sequence[str]) -> bool:
-    """Return whether it is worth asking for them. listed: entries of generated_files."""
+    """Return whether git is worth asking for listed files. listed: entries of generated_files."""
     return any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED])
 
 
 def _may_be_gone(place: Place, entry: str) -> bool:
-    """A quick look at the path that an entry begins with; a pattern's folder."""
+    """Return whether the path that an entry begins with, or a pattern's folder, is missing."""
+    path = entry
     sign = re.search(_NO_PATH, entry)
-    path = entry[: sign.start()] if sign else entry
-    path = path.rpartition("/")[0] if sign and sign[0] in "*?[{" else path
-    if not path or path[0] == "/" or ".." in path:
-        return ".." in path
+    if sign:
+        path = entry[: sign.start()]
+        if sign[0] in "*?[{":
+            path = path.rpartition("/")[0]
+
+    if ".." in path:
+        return True
+    if not path or path.startswith("/"):
+        return False
     return not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top))
 
 
@@ -139,11 +159,13 @@ def find_resumable(
 
     documents: of the briefs, in their order. None if all are complete or unreadable.
     """
-    pairs = {
-        brief.skill: (document, brief) for document, brief in zip(documents, briefs, strict=True)
-    }
+    pairs = dict[str, tuple[Document, Brief]]()
+    for document, brief in zip(documents, briefs, strict=True):
+        pairs[brief.skill] = (document, brief)
+
     first = None
-    for skill in dict.fromkeys([*(action.skill for action in queue.actions), *pairs]):
+    urgent = [action.skill for action in queue.actions]
+    for skill in dict.fromkeys([*urgent, *pairs]):
         document, brief = pairs[skill]
         if brief.status in (NO_STATUS, UNREADABLE, "complete"):
             continue
@@ -157,7 +179,7 @@ def find_resumable(
 
 
 class Session(NamedTuple):
-    """What a session is told of.
+    """Hold what a session's briefing is made of.
 
     plan, background: how the resumed checkpoint goes on, and what to know of it. gone: files that
     it lists and that are not there. broken: what keeps checkpoints from being read. now: seconds
@@ -174,9 +196,10 @@ class Session(NamedTuple):
 
     @property
     def resumed(self) -> Brief | None:
-        return next(
-            (brief for brief in self.briefs if self.plan and brief.skill == self.plan.skill), None
-        )
+        if self.plan is None:
+            return None
+        skill = self.plan.skill
+        return next((brief for brief in self.briefs if brief.skill == skill), None)
 
 
 def describe_session(session: Session) -> Summary:
@@ -186,19 +209,17 @@ def describe_session(session: Session) -> Summary:
     lines += _describe_plan(session)
     lines += _describe_first(session.queue, session.plan, now)
     lines += _describe_faults(session)
-    merged = [
-        clean(
-            "; ".join([f"{part.skill}: {part.action}", *describe_facts(part.facts, now)]), _MIDDLE
-        )
-        for part in session.queue.skipped
-    ]
+
+    merged = list[str]()
+    for action in session.queue.skipped:
+        parts = [f"{action.skill}: {action.action}", *describe_facts(action.facts, now)]
+        merged.append(clean("; ".join(parts), _MIDDLE))
     lines += _listed("Next actions that merges finished", merged, 3)
-    lines += _listed(
-        "Listed files that are missing", [clean(path, _SHORT) for path in session.gone], 3
-    )
-    return Summary(
-        lines=lines, details=[*_describe_background(session), *_describe_others(session)]
-    )
+
+    gone = [clean(path, _SHORT) for path in session.gone]
+    lines += _listed("Listed files that are missing", gone, 3)
+    details = [*_describe_background(session), *_describe_others(session)]
+    return Summary(lines=lines, details=details)
 
 
 def _list_decisions(briefs: Sequence[Brief], now: int) -> Iterator[str]:
@@ -212,12 +233,15 @@ def _list_decisions(briefs: Sequence[Brief], now: int) -> Iterator[str]:
 
 def _describe_plan(session: Session) -> list[str]:
     """Return how the resumed checkpoint goes on, [] if there is none."""
-    plan, brief = session.plan, session.resumed
+    plan = session.plan
+    brief = session.resumed
     if plan is None or brief is None:
         return []
+
     lines = [clean(line, _LONG) for line in plan.orientation]
-    for action in brief.actions[:1]:
-        lines += [f"  {clean(text, _MIDDLE)}" for text in describe_facts(action.facts, session.now)]
+    if brief.actions:
+        facts = describe_facts(brief.actions[0].facts, session.now)
+        lines += [f"  {clean(text, _MIDDLE)}" for text in facts]
     if plan.decision == "ask":
         lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
     superseded = [clean(text, _MIDDLE) for text in brief.superseded]
@@ -225,9 +249,7 @@ def _describe_plan(session: Session) -> list[str]:
 
 
 def _describe_first(queue: Queue, plan: ResumePlan | None, now: int) -> list[str]:
-    """Return what matters most, where no other line has it: decisions and the resumed skill have
-    their own.
-    """
+    """Return what matters most, [] where other lines have it: decisions and the resumed skill."""
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first is None or (plan and plan.skill == first.skill and first.reason == _PLAIN):
         return []
@@ -251,14 +273,14 @@ def _describe_faults(session: Session) -> Iterator[str]:
 
 def _describe_background(session: Session) -> Iterator[str]:
     """Yield what to know of the resumed checkpoint."""
-    now, primer = session.now, session.background.primer
-    blockers, following = list[str](), list[str]()
+    now = session.now
+    primer = session.background.primer
+    blockers = list[str]()
+    following = list[str]()
     if session.resumed:
-        blockers = [
-            blocker.describe(now)
-            for blocker in session.resumed.blockers
-            if not blocker.waits_on_user
-        ]
+        for blocker in session.resumed.blockers:
+            if not blocker.waits_on_user:
+                blockers.append(blocker.describe(now))
         for action in session.resumed.actions[1:]:
             following.append("; ".join([action.text, *describe_facts(action.facts, now)]))
 
@@ -275,22 +297,18 @@ def _describe_background(session: Session) -> Iterator[str]:
 
 
 def _describe_others(session: Session) -> list[str]:
-    """Return the other checkpoints, in the order in which they matter; what asks for nothing comes
-    last.
-    """
+    """Return the other checkpoints by how much they matter; what asks for nothing comes last."""
     actions = {action.skill: action for action in session.queue.actions}
     order = {skill: index for index, skill in enumerate(actions)}
-    others = [
-        brief
-        for brief in session.briefs
-        if session.plan is None or brief.skill != session.plan.skill
-    ]
+    resumed = session.plan.skill if session.plan else None
+    others = [brief for brief in session.briefs if brief.skill != resumed]
     others.sort(key=lambda brief: order.get(brief.skill, len(order)))
     lines = [_describe_other(brief, actions.get(brief.skill), session.now) for brief in others]
     return _listed("Other checkpoints", lines, 12)
 
 
 def _describe_other(brief: Brief, action: NextAction | None, now: int) -> str:
+    """Return the line of another checkpoint. action: its next one, None for none."""
     words = [brief.status, brief.step or brief.phase]
     if brief.rows:
         words.append(f"{brief.complete_rows}/{len(brief.rows)}")
@@ -302,10 +320,11 @@ def _describe_other(brief: Brief, action: NextAction | None, now: int) -> str:
         return f"{line}; blocker: {clean(blockers[0].describe(now), _SHORT)}"
     if action is None or action.rank == "decision":  # decisions have lines of their own
         return line
-    facts = [] if action.then else describe_facts(action.facts, now)
-    return "; ".join(
-        [f"{line}; next: {clean(action.action, _SHORT)}", *(clean(text, _SHORT) for text in facts)]
-    )
+
+    parts = [f"{line}; next: {clean(action.action, _SHORT)}"]
+    if not action.then:
+        parts += [clean(text, _SHORT) for text in describe_facts(action.facts, now)]
+    return "; ".join(parts)
 
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:

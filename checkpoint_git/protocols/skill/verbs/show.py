@@ -1,4 +1,4 @@
-"""`checkpoint show`: a checkpoint's whole content, what siblings may read of it, or its tickets."""
+"""`checkpoint show`: show a checkpoint, what other skills may read of it, or its tickets."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -69,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 class _Shown(NamedTuple):
-    """A document as it is shown."""
+    """Hold a document as it is shown."""
 
     name: str
     path: str
@@ -95,11 +95,15 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 
 def _show_tickets(documents: Iterable[Document], role: str) -> Outcome:
     """Return the tickets of documents. role: "all", or what tickets have to be."""
-    findings, tickets = list[Finding](), list[dict[str, Any]]()
+    findings = list[Finding]()
+    tickets = list[dict[str, Any]]()
     for document in documents:
         if document.value is None:
             findings += document.findings
-        tickets += find_refs([document], None if role == "all" else role)
+        if role == "all":
+            tickets += find_refs([document])
+        else:
+            tickets += find_refs([document], role)
 
     headers = ("skill", "role", "provider", "id", "url")
     rows = [tuple(str(ticket.get(name) or "") for name in headers) for ticket in tickets]
@@ -112,32 +116,40 @@ def _show_tickets(documents: Iterable[Document], role: str) -> Outcome:
 def _show_contents(
     documents: Iterable[Document], place: Place, args: Namespace, invocation: Invocation
 ) -> Outcome:
-    """Return the text of documents; of one that is named also what there is to choose and to
-    know.
-    """
-    contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
-    choices, references = list[dict[str, str]](), list[dict[str, Any]]()
+    """Return the text of documents; of a named one also its choices and references."""
+    contents = dict[str, Any]()
+    blocks = list[Block]()
+    findings = list[Finding]()
+    choices = list[dict[str, str]]()
+    references = list[dict[str, Any]]()
+
     # what is private to other skills is not for it
     owner = invocation.env.get("CHECKPOINT_SKILL", "")
     for document in documents:
         if document.value is None:
             findings += document.findings
             continue
+        if args.skill is not None and not args.public:
+            choices = _list_choices(place, document, args, invocation)
         if args.skill is not None:
-            choices = [] if args.public else _list_choices(place, document, args, invocation)
             references = _list_references(place, document, args, invocation)
+
         is_public = args.public or owner not in ("", document.skill)
-        shown = _show_document(document, place.root, is_public=is_public, is_absolute=args.absolute)
-        name = shown.name
+        view = _show_document(document, place.root, is_public=is_public, is_absolute=args.absolute)
+        name = view.name
         if name in contents:  # several with a token look alike
             name = f"{name} {len(contents) + 1}"
-        contents[name] = shown.value
+        contents[name] = view.value
+
         if args.skill is None:
-            blocks.append(Line(shown.path, "strong"))
-        blocks += [Line(line.rstrip("\r"), hang=-1) for line in shown.text.rstrip("\n").split("\n")]
+            blocks.append(Line(view.path, "strong"))
+        for line in view.text.rstrip("\n").split("\n"):
+            blocks.append(Line(line.rstrip("\r"), hang=-1))
 
     data = {"public": args.public, "checkpoints": contents, "choices": choices}
-    return Outcome({**data, "references": references} if references else data, blocks, findings)
+    if references:
+        data["references"] = references
+    return Outcome(data, blocks, findings)
 
 
 def _show_document(document: Document, root: str, *, is_public: bool, is_absolute: bool) -> _Shown:
@@ -155,16 +167,17 @@ def _show_document(document: Document, root: str, *, is_public: bool, is_absolut
         return _Shown(document.skill, document.path, value, text)
 
     name, path = hide_secrets([document.skill, document.path], document.path)
-    public = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
+    public_text = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
     return _Shown(
-        name, path, hide_secrets(public_view(value), text), str(hide_secrets(public, text))
+        name=name,
+        path=path,
+        value=hide_secrets(public_view(value), text),
+        text=str(hide_secrets(public_text, text)),
     )
 
 
 def _rewrite_project_dir(text: str, root: str) -> str:
-    """Return a checkpoint's text with the absolute path of its project; all else keeps its
-    bytes.
-    """
+    """Return a checkpoint's text with its project's absolute path; all else keeps its bytes."""
     node = jsontext.parse(text)
     return jsonwrite.rewrite(node, {**node.value, "project_dir": root})
 
@@ -195,13 +208,15 @@ def _list_references(
 
     They are printed to stderr too.
     """
-    known = read_work(place, [document], invocation.now)[0].get(document.path, {})
+    work, _ = read_work(place, [document], invocation.now)
+    known = work.get(document.path, {})
     found = list[dict[str, Any]]()
     lines = list[str]()
     for index, action in enumerate(read_list(document.value or {}, "next_actions")):
         facts = find_action_facts(action, known)
         found += [{"next_action": index, **data} for data in facts_data(facts)]
-        lines += [f"next_actions.{index}: {text}" for text in describe_facts(facts, invocation.now)]
+        for text in describe_facts(facts, invocation.now):
+            lines.append(f"next_actions.{index}: {text}")
 
     if getattr(args, "format", "text") == "text":
         invocation.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
