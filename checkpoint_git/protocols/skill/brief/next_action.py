@@ -17,7 +17,7 @@ RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "no
 
 
 class SkippedAction(NamedTuple):
-    """An action that is skipped, because everything that it waits for is merged."""
+    """Hold an action that is skipped, because everything that it waits for is merged."""
 
     skill: str
     action: str
@@ -35,12 +35,12 @@ def shipped_data(key: str, text: str, facts: Facts) -> dict[str, Any]:
 
 
 class NextAction(NamedTuple):
-    """What one skill does next. rank: one of RANKS. reason: a part of a sentence.
+    """Hold what one skill does next.
 
-    done_when: the action's own check. then: the skill's first action, if something else (a
-    decision, a failure) comes before it, else "". answer_with: the command that answers its
-    blocker, "" for none. facts: of the references in the skill's first action. proposal: of those
-    in the blocker's proposal.
+    rank: one of RANKS. reason: a part of a sentence. done_when: the action's own check. then: the
+    skill's first action, if something else (a decision, a failure) comes before it, else "".
+    answer_with: the command that answers its blocker, "" for none. facts: of the references in the
+    skill's first action. proposal: of those in the blocker's proposal.
     """
 
     skill: str
@@ -59,15 +59,15 @@ class NextAction(NamedTuple):
     @property
     def data(self) -> dict[str, Any]:
         members = self._asdict()
-        facts, proposal = members.pop("facts"), members.pop("proposal")
+        del members["facts"], members["proposal"]
         return {
             **members,
-            "references": merged_work.facts_data(facts),
-            "blocker_references": merged_work.facts_data(proposal),
+            "references": merged_work.facts_data(self.facts),
+            "blocker_references": merged_work.facts_data(self.proposal),
         }
 
 
-# What JSON has if there is no action.
+# the members of an action in JSON, which are null if there is none
 NO_ACTION = (
     "skill",
     "rank",
@@ -85,6 +85,8 @@ NO_ACTION = (
 
 
 class Queue(NamedTuple):
+    """Hold the next actions by priority, and the actions that merges finished."""
+
     actions: list[NextAction]
     skipped: list[SkippedAction]
 
@@ -104,11 +106,13 @@ def plan_queue(briefs: Sequence[Brief]) -> Queue:
 
 
 def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
-    """Return actions by rank, then those over budget first, then the newest first, then by name."""
+    """Return actions by rank, then those over budget first, then the newest, then by name."""
+
+    def find_instant(action: NextAction) -> tuple[int, str]:
+        return read_instant(action.updated_at) or (0, "")
+
     by_name = sorted(actions, key=lambda action: action.skill)
-    by_age = sorted(
-        by_name, key=lambda action: read_instant(action.updated_at) or (0, ""), reverse=True
-    )
+    by_age = sorted(by_name, key=find_instant, reverse=True)
     return sorted(by_age, key=lambda action: (RANKS.index(action.rank), not action.over_budget))
 
 
@@ -123,25 +127,37 @@ def find_next(brief: Brief) -> NextAction | None:
         first = brief.actions[0]
     blocker = _find_blocker(brief, rank)
     shown, answer = _choose_shown(brief, rank, first.text, blocker)
-    is_first = shown == first.text
+
+    done_when = first.done_when
+    then = ""
+    is_repeated = first.is_repeated
+    if shown != first.text:  # a decision or a failure comes before it
+        done_when = None
+        then = first.text
+        is_repeated = False
+
+    proposal: Facts = ()
+    if blocker:
+        proposal = blocker.facts
+
     return NextAction(
         skill=brief.skill,
         rank=rank,
-        reason="; ".join(_find_reasons(brief, rank, is_repeated=is_first and first.is_repeated)),
+        reason="; ".join(_find_reasons(brief, rank, is_repeated=is_repeated)),
         action=shown,
-        done_when=first.done_when if is_first else None,
-        then="" if is_first else first.text,
+        done_when=done_when,
+        then=then,
         over_budget=bool(brief.budget),
         updated_at=brief.updated_at,
         stale=brief.stale,
         answer_with=answer,
         facts=first.facts,
-        proposal=blocker.facts if blocker else (),
+        proposal=proposal,
     )
 
 
 def find_rank(brief: Brief) -> str | None:
-    """Return one of RANKS; None for an unreadable checkpoint, and a complete one without actions."""
+    """Return one of RANKS; None if a checkpoint is unreadable, or complete without actions."""
     if brief.status == UNREADABLE:
         return None
     if brief.decisions:
@@ -218,6 +234,7 @@ def _find_reasons(brief: Brief, rank: str, *, is_repeated: bool) -> Iterator[str
 
 
 def _explain_rank(brief: Brief, rank: str) -> str:
+    """Return why a checkpoint has its rank."""
     count = len(brief.decisions)
     if rank == "decision" and count == 1:
         return "a decision waits on you"

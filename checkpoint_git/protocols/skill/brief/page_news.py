@@ -1,4 +1,4 @@
-"""The first line of a report's page: what is new, and what has waited too long."""
+"""Write the first line of a report's page: what is new, and what has waited too long."""
 
 from collections.abc import Sequence
 
@@ -23,27 +23,30 @@ def describe_news(
 
     recent = [entry for entry in entries if entry.commit and entry.commit.at >= since]
     commits = {entry.commit.id: entry.commit.author for entry in recent if entry.commit}
-    changes = (
-        f"{plural(len(commits), 'change')} by {_count_people(set(commits.values()))}"
-        if commits
-        else "no changes"
-    )
+    changes = "no changes"
+    if commits:
+        people = _count_people(set(commits.values()))
+        changes = f"{plural(len(commits), 'change')} by {people}"
+
     parts = [f"since {named}: {changes}"]
 
     decided = sum(event.kind == "decided" for entry in recent for event in entry.events)
     if decided:
         parts.append(plural(decided, "new decision"))
-    waiting = sum(
-        _count_old_blockers(state, lives.by_skill.get(state.skill, ()), now, limits.blocked)
-        for state in states
-    )
+
+    waiting = 0
+    for state in states:
+        entries_of_skill = lives.by_skill.get(state.skill, ())
+        waiting += _count_old_blockers(state, entries_of_skill, now, limits.blocked)
     if waiting:
         parts.append(f"{plural(waiting, 'blocker')} older than {limits.blocked} days")
     return ", ".join(parts)
 
 
 def _count_people(names: set[str]) -> str:
-    return "1 person" if len(names) == 1 else f"{len(names)} people"
+    if len(names) == 1:
+        return "1 person"
+    return f"{len(names)} people"
 
 
 def _count_old_blockers(state: Brief, entries: Sequence[LifeEntry], now: int, days: int) -> int:
