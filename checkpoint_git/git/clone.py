@@ -128,7 +128,10 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
 
 
 def read_operation(git_dir: str) -> str:
-    """Return which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
+    """Return the operation that waits here, "" if none does.
+
+    It is "merge", "rebase", "cherry-pick", "revert" or "am".
+    """
     for file, name in _OPERATIONS:
         if os.path.exists(os.path.join(git_dir, file)):
             return name

@@ -117,7 +117,7 @@ def _read_kept_settings(cwd: str, env: Env) -> dict[str, str]:
 
 
 def _keep_variables(env: Env) -> dict[str, str]:
-    """Return the variables that are not git's, and those of git's that the sealed directory needs."""
+    """Return the variables that are not git's, and those of git's that are needed."""
     if env is None:
         env = os.environ
     kept = {}

@@ -1,5 +1,6 @@
-"""Who works on what: a claim is a commit without files below refs/checkpoint, whose subject has its
-end and holder.
+"""Read who works on what.
+
+A claim is a commit without files below refs/checkpoint, whose subject has its end and holder.
 """
 
 import os
@@ -40,7 +41,7 @@ class Claim(NamedTuple):
 
     @property
     def ends(self) -> int:
-        """When others may take it."""
+        """Return the second since 1970 from which others may take it."""
         return self.until + min(_MARGIN, (self.until - self.since) // 10)
 
     @property
@@ -54,13 +55,13 @@ class Claim(NamedTuple):
 
 
 def find_holder(work_tree: str, invocation: Invocation) -> str:
-    """Names one session in one work tree on one machine."""
+    """Return a name for one session in one work tree on one machine."""
     # the same in a hook, whose environment may name none
     user = platform.find_user_name(invocation.env)
-    session = f" session {invocation.session}" if invocation.session else ""
-    return escape_controls(
-        f"{user}@{platform.find_host_name()}:{os.path.realpath(work_tree)}{session}"
-    )
+    holder = f"{user}@{platform.find_host_name()}:{os.path.realpath(work_tree)}"
+    if invocation.session:
+        holder += f" session {invocation.session}"
+    return escape_controls(holder)
 
 
 def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:
@@ -74,9 +75,13 @@ def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:
 
 def _parse(ref: str, commit: str, date: str, subject: str) -> Claim:
     # fail closed: what is not understood lasts as long as a claim can
-    match, since = re.match(_SUBJECT, subject), min(int(date or 0), _LAST)
-    instant = read_instant(match[1]) if match else None
-    until = min(instant[0] if instant else since + LONGEST, since + LONGEST)
-    return Claim(
-        ref, commit, since, until, shorten(match[2], 1_000) if match else "an unknown holder"
-    )
+    since = min(int(date or 0), _LAST)
+    until = since + LONGEST
+    holder = "an unknown holder"
+    match = re.match(_SUBJECT, subject)
+    if match:
+        holder = shorten(match[2], 1_000)
+        instant = read_instant(match[1])
+        if instant:
+            until = min(instant[0], until)
+    return Claim(ref, commit, since, until, holder)

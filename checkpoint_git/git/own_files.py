@@ -74,7 +74,10 @@ def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
 
 
 def _may_be_unmerged(index: bytes) -> bool:
-    """Return whether an entry of ours may have a stage; asking git is sure, and takes a process."""
+    """Return whether an entry of ours may have a stage.
+
+    Asking git is sure, and takes a process.
+    """
     for ending in {kind.parts[-1] for kind in KINDS}:
         tail = ending.encode() + b"\0"
         found = -1

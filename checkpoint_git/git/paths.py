@@ -45,7 +45,7 @@ class Fate(NamedTuple):
 
     kind: Kind
     detail: str = ""  # renamed, longer: the new path, which exists. deleted: the commit, shortened
-    told: str = ""  # the commit that did it, with its subject and its day
+    citation: str = ""  # the commit that did it, with its subject and its day
 
 
 def find_state(path: str, root: str, top: str, budget: Iterator[int] | None = None) -> State:
@@ -332,12 +332,12 @@ def _read_removed(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]
             removal = removals.get(name.rstrip("/"))
             if removal is None:
                 continue
-            fates[path] = Fate("deleted", removal.commit[:9], removal.told)
+            fates[path] = Fate("deleted", removal.commit[:9], removal.citation)
             if removal.new_name and find_state(removal.new_name, top, top) == "there":
                 new_name = removal.new_name
                 if path.endswith("/"):
                     new_name += "/"
-                fates[path] = Fate("renamed", new_name, removal.told)
+                fates[path] = Fate("renamed", new_name, removal.citation)
             elif removal.new_name:
                 following[path] = removal.new_name
         if not following:

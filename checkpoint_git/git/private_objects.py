@@ -19,12 +19,16 @@ from checkpoint_git.git.run import (
     run_git,
 )
 
-# in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the folder
-# to write to
+# in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the
+# folder to write to
 _UNSTABLE = (
-    b"unstable object", b"short read", b"could not open", b": No such file or directory", b"nonexistent object",
+    b"unstable object",
+    b"short read",
+    b"could not open",
+    b": No such file or directory",
+    b"nonexistent object",
     b"not a valid object",
-)  # fmt: skip
+)
 _BUS_ERROR = -7  # the signal that a process gets when what it has mapped is not there any more
 # What is written is on the disk before the ref that needs it: a power cut leaves no point without
 # its content. Compressing costs most of the time, and `git gc` does it for all that lasts.
@@ -43,7 +47,10 @@ class CutShortError(Exception):
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
-    """For work that leaves no trace in the user's index; a hook's own variables are removed."""
+    """Return an environment for work that leaves no trace in the user's index.
+
+    A hook's own variables are removed.
+    """
     quiet = {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
@@ -54,8 +61,9 @@ def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """The blob ids of files (absolute paths, no links), bytes as they are. Raises CheckpointError,
-    CutShortError.
+    """Store files (absolute paths, no links) byte by byte; return the ids of their blobs.
+
+    Raises CheckpointError, CutShortError.
     """
     if not paths:
         return []
@@ -80,7 +88,9 @@ def _write(words: Sequence[str], work_tree: str, stdin: bytes, env: Mapping[str,
 
 def _explain(words: Sequence[str], result: GitResult, work_tree: str) -> Exception:
     is_cut_short = result.code == _BUS_ERROR or any(sign in result.err for sign in _UNSTABLE)
-    return CutShortError() if is_cut_short else git_error(words, result, work_tree)
+    if is_cut_short:
+        return CutShortError()
+    return git_error(words, result, work_tree)
 
 
 def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, str]) -> list[str]:
@@ -109,16 +119,16 @@ def write_commit(
         run_git(stage, work_tree, stdin=os.fsencode("".join(lines)), env=private)
         tree = _write(["write-tree", "--missing-ok"], work_tree, b"", private)
 
-    behind = [word for parent in parents for word in ("-p", parent)]
-    words, stdin = (
-        ["commit-tree", "--no-gpg-sign", *behind, tree],
-        message.encode("utf-8", "replace"),
-    )
+    words = ["commit-tree", "--no-gpg-sign"]
+    for parent in parents:
+        words += ["-p", parent]
+    words.append(tree)
+    stdin = message.encode("utf-8", "replace")
     return _write(words, work_tree, stdin, {**quiet_env(env), **_AUTHOR})
 
 
 def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
-    """Returns False, nothing changed, where the ref is there already."""
+    """Create a ref; return False, nothing changed, where it is there already."""
     words = [*_LASTING, *NO_HOOKS, "update-ref", "--no-deref", ref, commit, "0" * len(commit)]
     result = run_git(words, work_tree, env={**quiet_env(env), **_AUTHOR}, check=False)
     if result.code == 0:
@@ -129,56 +139,42 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 
 
 def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
-    """Returns False if the ref names another commit, or is gone."""
+    """Remove a ref; return False if it names another commit, or is gone."""
     words = [*_LASTING, *NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
     return run_git(words, work_tree, env=quiet_env(env), check=False).code == 0
 
 
 def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
-    """What it names, even where that object is gone."""
+    """Return the id that a ref names, even where that object is gone; "" if there is no ref."""
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", ref]
     return run_git(words, work_tree, env=quiet_env(env), check=False).out.decode().strip()
 
 
 def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Name without the prefix -> commit. prefix: ends in "/"."""
+    """Return name without the prefix -> commit. prefix: ends in "/"."""
     words = ["for-each-ref", "--format=%(objectname) %(refname)", prefix]
-    lines = (
-        run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace").splitlines()
-    )
-    return {
-        name.removeprefix(prefix): commit
-        for commit, _, name in (line.partition(" ") for line in lines)
-    }
+    out = run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace")
+    refs = {}
+    for line in out.splitlines():
+        commit, _, name = line.partition(" ")
+        refs[name.removeprefix(prefix)] = commit
+    return refs
 
 
 def read_ignored(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    words = [
-        "ls-files",
-        "-z",
-        "--others",
-        "--ignored",
-        "--exclude-standard",
-        "--directory",
-        "--full-name",
-    ]
+    words = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"]
+    words.append("--full-name")
     return read_names(words, work_tree, env=quiet_env(env))
 
 
 def read_changed(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    words = [
-        "status",
-        "--porcelain",
-        "-z",
-        "--no-renames",
-        "--untracked-files=all",
-        "--ignore-submodules=all",
-    ]
+    words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"]
+    words.append("--ignore-submodules=all")
     return [record[3:] for record in read_names(words, work_tree, env=quiet_env(env))]
 
 
 def read_tracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> frozenset[str]:
-    """Those of the paths that are in the index."""
+    """Return those of the paths that are in the index."""
     if not paths:
         return frozenset()
     words = ["ls-files", "-z", "--full-name", "--", *(f":(top,literal){path}" for path in paths)]

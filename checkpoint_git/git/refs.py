@@ -1,4 +1,4 @@
-"""Branches, tags and remotes as refs and settings name them, without a walk through the history."""
+"""Read branches, tags and remotes from refs and settings, without a walk through the history."""
 
 import os
 import re
@@ -111,7 +111,8 @@ class Standing(NamedTuple):
 def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
     """Return where HEAD stands beside a commit that is known by its id or by a tag.
 
-    start: 7 digits or more that the id begins with, or "". tags: full names, looked for after that.
+    start: 7 digits or more that the id begins with, or "". tags: full names, looked for after
+    that.
     """
     env = {**offline_env(os.environ), "LC_ALL": "C"}
     if not has_commit(work_tree, "HEAD", env):

@@ -72,8 +72,8 @@ class UnreachableError(CheckpointError):
 class PushReply(NamedTuple):
     """What a push came to.
 
-    lost: somebody was faster. refused: the remote does not take it. hook: this clone's own pre-push
-    hook stopped it. unknown: the line broke, and it may have arrived.
+    lost: somebody was faster. refused: the remote does not take it. hook: this clone's own
+    pre-push hook stopped it. unknown: the line broke, and it may have arrived.
     """
 
     kind: Kind
@@ -109,7 +109,8 @@ def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
         fits = run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code == 0
     if not fits:
         shown = escape_controls(shorten(name, 100))
-        raise CheckpointError(f"'{shown}' cannot be a branch", "give its short name, such as topic")
+        hint = "give its short name, such as topic"
+        raise CheckpointError(f"'{shown}' cannot be a branch", hint)
 
     return f"{HEADS}{short}"
 

@@ -28,7 +28,10 @@ class Repository(NamedTuple):  # absolute paths
 
 
 def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
-    """None outside git. Raises CheckpointError inside a .git folder."""
+    """Return the repository around a folder, None outside git.
+
+    Raises CheckpointError inside a .git folder.
+    """
     check_git_version(start)
     # A hook runs with GIT_DIR set; in another repository git would then work on the hook's own
     # (measured: a commit on the user's real branch). "not a git repository" is recognised below, so
@@ -83,7 +86,7 @@ def may_be_bare(folder: str) -> bool:
 
 
 def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Of every scope; of several values the last. env: a clean one."""
+    """Return the settings of every scope; of several values the last. env: a clean one."""
     words = ["config", "--null", "--list"]
     try:
         # subprocess would cost as much as git
@@ -95,7 +98,7 @@ def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_settings(place: Repository) -> dict[str, str]:
-    """Not the user's or the system's; of several values the last."""
+    """Return a repository's settings, not the user's or the system's; of several the last."""
     return _parse_settings(_config(place, "--null", "--list"))
 
 

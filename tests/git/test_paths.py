@@ -12,7 +12,7 @@ from tests.support.repos import GitRepo
 def fates(repo: GitRepo, paths: list[str]) -> dict[str, Fate]:
     """Without what is told of the commits."""
     return {
-        path: fate._replace(told="") for path, fate in read_fates(str(repo.path), paths).items()
+        path: fate._replace(citation="") for path, fate in read_fates(str(repo.path), paths).items()
     }
 
 

@@ -40,8 +40,8 @@ def read_commit_at(work_tree: str, instant: int) -> str:
     """
     if not has_commits(work_tree):
         return ""
-    words = ["rev-list", "-1", "--first-parent", f"--before=@{max(instant, 0)} +0000", "HEAD", "--"]
-    return run(words, work_tree).out.decode().strip()
+    words = ["rev-list", "-1", "--first-parent", f"--before=@{max(instant, 0)} +0000"]
+    return run([*words, "HEAD", "--"], work_tree).out.decode().strip()
 
 
 class CommitPaths(NamedTuple):
@@ -57,8 +57,8 @@ _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d*) (?P<subject>.*)"
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[CommitPaths]:
     """Return the commits of HEAD's first-parent line since an instant, newest first.
 
-    A merge is one step, with all that it brought in. paths: relative to the work tree; only commits
-    that touch one of them are returned, each with those of the paths that it touched.
+    A merge is one step, with all that it brought in. paths: relative to the work tree; only
+    commits that touch one of them are returned, each with those of the paths that it touched.
     """
     if not has_commits(work_tree):
         return []
@@ -136,7 +136,7 @@ def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
 class Removal(NamedTuple):
     commit: str
     new_name: str = ""  # what the file is called since, "" if it was deleted
-    told: str = ""  # such as: 1a2b3c4d5 "Remove the old API", 2026-03-11
+    citation: str = ""  # such as: 1a2b3c4d5 "Remove the old API", 2026-03-11
 
 
 _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
@@ -150,14 +150,17 @@ def read_removals(work_tree: str, paths: Sequence[str], since: int = 0) -> dict[
     read.
     """
     names = [name for path in paths if (name := path.rstrip("/"))]
-    removed = _read_removed_in(work_tree, names, since) if names else {}
+    if not names:
+        return {}
+    removed = _read_removed_in(work_tree, names, since)
     renames, subjects = _read_renames(work_tree, set(removed.values()))
     unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
     renames |= find_renamed_folders(renames, unnamed)
-    return {
-        path: Removal(one, renames.get((one, path), ""), subjects.get(one, one[:9]))
-        for path, one in removed.items()
-    }
+    removals = {}
+    for path, commit in removed.items():
+        citation = subjects.get(commit, commit[:9])
+        removals[path] = Removal(commit, renames.get((commit, path), ""), citation)
+    return removals
 
 
 def find_renamed_folders(
@@ -201,7 +204,7 @@ def fits(path: str, pattern: str) -> bool:
 
 
 def fixed_part(path: str) -> str:
-    """Return the folders of a pattern before its first sign, "" for none; any other path itself."""
+    """Return the folders of a pattern before its first sign, "" for none; other paths whole."""
     sign = re.search(r"[*?\[]", path)
     if not sign:
         return path

@@ -1,6 +1,4 @@
-"""One `git log` a question, read as a stream of bounded blocks; it knows nothing of what they
-say.
-"""
+"""Read the answer of one `git log` as a stream of bounded blocks, whatever they say."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +18,9 @@ PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--
 
 
 def read_blocks(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Iterator[bytes]:
-    """What `git WORDS` prints, in blocks of whole NUL-ended records, cut beyond a limit; nothing
-    without commits.
+    """Yield what `git WORDS` prints, in blocks of whole NUL-ended records; nothing without commits.
+
+    A record is cut beyond MAX_RECORD.
     """
     waiting: list[bytes] = []
     size = 0
@@ -43,12 +42,14 @@ def read_blocks(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Ite
 
     if waiting:
         rest = b"".join(waiting)
-        yield rest if rest.endswith(b"\0") else rest + b"\0"
+        if not rest.endswith(b"\0"):
+            rest += b"\0"
+        yield rest
 
 
 def _read_chunks(work_tree: str, words: Sequence[str], stdin: bytes) -> Iterator[bytes]:
-    # Git writes a page at a time: to wake up for each costs more than all else, so a long answer is
-    # let gather
+    # Git writes a page at a time: to wake up for each costs more than all else, so a long answer
+    # is let gather
     read = 0
     try:
         for chunk in stream_git(words, work_tree, env=environment(), stdin=stdin):
@@ -65,16 +66,17 @@ def _read_chunks(work_tree: str, words: Sequence[str], stdin: bytes) -> Iterator
 # is behind it. Where a shallow clone ends is respected.
 def environment() -> dict[str, str]:
     # No other repository, no flush after every commit, no network, no translation
-    own = {
+    return {
+        **offline_env(os.environ),
         "GIT_FLUSH": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_GRAFT_FILE": os.devnull,
         "LC_ALL": "C",
     }
-    return {**offline_env(os.environ), **own}
 
 
 def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return the commits at which a shallow clone was cut off."""
     words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
     result = run_git(words, work_tree, env=env or environment(), check=False)
     ends = read_start(os.fsdecode(result.out.removesuffix(b"\n")), 1 << 24)
@@ -82,7 +84,7 @@ def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> froze
 
 
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
-    """Split at blanks; [] if git fails. For short answers."""
+    """Return a short answer of git, split at blanks; [] if git fails."""
     with suppress(CheckpointError):
         return os.fsdecode(b"".join(stream_git(words, work_tree, env=environment()))).split()
     return []
@@ -93,7 +95,10 @@ def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = 
 
 
 def has_commits(work_tree: str) -> bool:
-    """Raises CheckpointError if git cannot answer: it does not trust the repository."""
+    """Return whether HEAD names a commit.
+
+    Raises CheckpointError if git cannot answer: it does not trust the repository.
+    """
     words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
     result = run(words, work_tree, check=False)
     if result.code > 1 and b"not a git repository" not in result.err:

@@ -1,4 +1,4 @@
-"""The commits of HEAD and of the default branch since an instant, children before their parents."""
+"""Read the commits of HEAD and the default branch since an instant, children before parents."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -24,7 +24,10 @@ class Tips(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One commit. when: seconds since 1970. message: subject and body, as bytes of any encoding."""
+    """One commit.
+
+    when: seconds since 1970. message: subject and body, as bytes of any encoding.
+    """
 
     id: str
     when: int
@@ -49,7 +52,9 @@ def read_tips(work_tree: str) -> Tips | None:
         local = f"refs/heads/{target.removeprefix('refs/remotes/origin/')}"
         if local not in known:
             known.update(_read_refs(work_tree, [local]))
-        return Tips(head, (fetched, *known[local][1:]) if local in known else (fetched,))
+        if local not in known:
+            return Tips(head, (fetched,))
+        return Tips(head, (fetched, known[local][1]))
 
     wished = read_words(work_tree, ["config", "--get", "init.defaultBranch"])
     if wished and wished[0] not in _USUAL_BRANCHES:
@@ -64,8 +69,8 @@ def _read_refs(work_tree: str, names: Sequence[str]) -> dict[str, tuple[str, str
     return {name: (target, commit) for name, target, commit in rows}
 
 
-# `git log --since` stops at the first commit that is older, so a commit whose clock was wrong hides
-# what is behind it. Such a one is mostly a merge on the branch's own line, which is therefore read
+# `git log --since` stops at the first commit that is older, so a commit whose clock was wrong
+# hides what is behind it. Such a one is mostly a merge on the branch's own line, which is therefore read
 # too. There a commit cannot be older than one behind it.
 def read_records(work_tree: str, tips: Tips, since: int, now: int) -> Iterator[Record]:
     """Yield the commits since an instant, and the last ones of each branch's own line."""

@@ -1,7 +1,7 @@
 """Read which commits changed some files, and what each file was before and after, as blob ids.
 
-One `git log` streams the steps. A merge is a step only if a file differs from all its parents; what
-a file has from one parent alone is followed there, as git simplifies a history.
+One `git log` streams the steps. A merge is a step only if a file differs from all its parents;
+what a file has from one parent alone is followed there, as git simplifies a history.
 """
 
 import re

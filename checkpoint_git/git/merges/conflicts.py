@@ -1,4 +1,4 @@
-"""Read unmerged checkpoint files, the versions that git's index has of them, and stage a result."""
+"""Read unmerged checkpoint files in the versions that git's index has, and stage a result."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -239,7 +239,10 @@ def merge_lines(
 def merge_as_text(
     cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env: Env = None
 ) -> TextMerge:
-    """Merge by lines, as the driver does what is not JSON. It is clean only if a document results."""
+    """Merge by lines, as the driver does what is not JSON.
+
+    It is clean only if a document results.
+    """
     merged = merge_lines(cwd, base or b"", ours, theirs, env=env)
     try:
         scan_tokens(decode(merged.data or b""))

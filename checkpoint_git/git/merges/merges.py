@@ -345,7 +345,7 @@ class _MergeReader:
         return [row for row in self._rows if not (row.is_crowded or self._is_whole(row))]
 
     def _is_whole(self, row: _Row) -> bool:
-        """Return whether the merge took a file as both parents, or the only changed one, have it."""
+        """Return whether the merge took a file as both parents, or the only changed one, has it."""
         first, second = [row.parents[number] for number in row.choose_parents()]
         if first == second:
             return row.result == first

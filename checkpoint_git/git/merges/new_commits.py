@@ -36,11 +36,12 @@ def read_site(cwd: str, env: Env = None) -> Site:
 
 
 # It writes objects, its files' entries in the index, the files, then HEAD: what is staged stays
-# staged, and who is cut off in between has the repair staged. Which merges it repaired is read from
-# its message, where git itself would look for trailers.
+# staged, and who is cut off in between has the repair staged. Which merges it repaired is read
+# from its message, where git itself would look for trailers.
 def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: Env = None) -> str:
-    """The files must be as HEAD has them. Returns the commit's id. Raises CheckpointError: git
-    refuses, HEAD moved.
+    """Commit contents of files on top of HEAD; return the commit's id.
+
+    The files must be as HEAD has them. Raises CheckpointError: git refuses, HEAD moved.
     """
     cwd = site.work_tree or site.git_dir
     known = read_tree(cwd, site.head, env, list(contents))
@@ -52,9 +53,8 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
         }
         tree = write_tree(sealed, site.head, files)
 
-    signed = run_git(
-        ["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False
-    ).out.strip()
+    words = ["config", "--type=bool", "--get", "commit.gpgSign"]
+    signed = run_git(words, cwd, env=env, check=False).out.strip()
     words = [
         "commit-tree",
         *(["-S"] if signed == b"true" else []),
@@ -84,39 +84,30 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
 
 
 def read_repaired(cwd: str, rev: str) -> list[str]:
-    """The merges that a commit says it repaired, by their full ids; [] for any other commit."""
-    message = (
-        (read_blob(cwd, read_commit(cwd, rev)) or b"")
-        .partition(b"\n\n")[2]
-        .decode("utf-8", "replace")
-    )
-    return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))
+    """Return the merges that a commit says it repaired, as full ids; [] for any other commit."""
+    commit = read_blob(cwd, read_commit(cwd, rev)) or b""
+    message = commit.partition(b"\n\n")[2].decode("utf-8", "replace")
+    trailers = message.rstrip("\n").rpartition("\n\n")[2]
+    return list(dict.fromkeys(_TRAILERS.findall(trailers)))
 
 
 # It touches no ref, index or work tree, and runs no hook.
 def write_merge_commit(
     cwd: str, tree: str, parents: tuple[str, str], message: str, env: Mapping[str, str]
 ) -> str:
-    """Returns its id. The names in it are those that git is configured with, else the
-    fallback's.
-    """
-    words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]
-    words += [word for parent in parents for word in ("-p", parent)]
-    own = dict(env)
-    for who in ("AUTHOR", "COMMITTER"):  # git would guess from the machine what is not configured
-        if (
-            run_git(
-                ["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"],
-                cwd,
-                env=env,
-                check=False,
-            ).code
-            != 0
-        ):
-            own |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
+    """Write a merge commit and return its id.
 
-    return (
-        run_git([*words, "-F", "-"], cwd, env=own, stdin=message.encode("utf-8", "replace"))
-        .out.decode()
-        .strip()
-    )
+    The names in it are those that git is configured with, else the fallback's.
+    """
+    named_env = dict(env)
+    for who in ("AUTHOR", "COMMITTER"):  # git would guess from the machine what is not configured
+        words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"]
+        if run_git(words, cwd, env=env, check=False).code != 0:
+            named_env[f"GIT_{who}_NAME"] = FALLBACK_NAME
+            named_env[f"GIT_{who}_EMAIL"] = FALLBACK_EMAIL
+
+    words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]
+    for parent in parents:
+        words += ["-p", parent]
+    stdin = message.encode("utf-8", "replace")
+    return run_git([*words, "-F", "-"], cwd, env=named_env, stdin=stdin).out.decode().strip()

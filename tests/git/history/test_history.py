@@ -23,7 +23,7 @@ from tests.support.repos import GitRepo
 def removals(repo: GitRepo, paths: list[str]) -> dict[str, Removal]:
     """Without what is told of the commits."""
     found = read_removals(str(repo.path), paths)
-    return {path: removal._replace(told="") for path, removal in found.items()}
+    return {path: removal._replace(citation="") for path, removal in found.items()}
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_a_pattern_is_removed_with_the_last_of_its_files_and_the_commit_is_told(
         "src/**/*.py": "lib/**/*.py",
         "*.py": "lib/*.py",
     }
-    assert found["src/*.py"].told.startswith(f'{moved[:9]} "move the rest", 20')
+    assert found["src/*.py"].citation.startswith(f'{moved[:9]} "move the rest", 20')
 
 
 def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> None:

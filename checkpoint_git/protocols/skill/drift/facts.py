@@ -389,4 +389,4 @@ def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -
             detail = detail.removeprefix(base)
     if fate.kind == "renamed" and file.path.endswith("/") and not detail.endswith("/"):
         detail += "/"
-    return file._replace(fate=fate.kind, detail=detail, commit=fate.told)
+    return file._replace(fate=fate.kind, detail=detail, commit=fate.citation)
