@@ -71,3 +71,14 @@ def test_a_conflict_about_a_list_that_the_merge_left_out_is_where_it_was() -> No
     # it is merged, and only the list is asked for
     assert merged.text.count('"status": "open"') == 1
     assert '"x"' not in merged.text  # what one side finished is not offered
+
+
+def test_a_side_that_is_only_laid_out_anew_is_no_record_of_another_thing() -> None:
+    schema = {"x-merge-require": [{"same": "/id"}]}
+    base, renamed = '{"id": 1, "a": 1}', '{"id": 2, "a": 1}'
+    laid_out = '{\n  "id": 1,\n  "a": 1\n}\n'
+    for ours, theirs in ((laid_out, renamed), (renamed, laid_out)):
+        merged = merge_texts(base, ours, theirs, schema)
+        assert merged.conflicts == []
+        assert json.loads(merged.text) == {"id": 2, "a": 1}
+    assert merge_texts(base, '{"id": 3, "a": 1}', renamed, schema).conflicts[0].where == ""
