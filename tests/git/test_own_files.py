@@ -89,3 +89,12 @@ def test_the_letter_of_a_path_is_gits_own_where_the_index_is_packed(repo: GitRep
     tags = [read_tag(str(repo.path), git_dir, name) for name in ("aa", "ab", "gone")]
     assert tags == ["H", "H", ""]
     assert read_tag(str(repo.path), None, "aa") == ""
+
+
+def test_git_is_not_asked_for_conflicts_if_its_index_shows_that_there_are_none(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write(PATH, checkpoint_text())
+    repo.commit()
+    monkeypatch.setattr("checkpoint_git.git.worktree.read_unmerged", lambda *_: ["asked"])
+    assert find_unmerged(str(repo.path), str(repo.path / ".git"), os.environ) == []

@@ -11,6 +11,7 @@ from checkpoint_git.git.clone import find_gaps, read_operation
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import (
     FileVersion,
+    make_unmerged,
     read_as_checked_out,
     read_as_stored,
     read_choices,
@@ -125,3 +126,13 @@ def test_a_line_merge_is_decided_for_either_side(repo: GitRepo) -> None:
     merged = read_line_merges(str(repo.path), b"a\nb\nc\nd\n", b"x\nb\nc\nd\n", b"y\nb\nc\nz\n")
     assert merged == (b"x\nb\nc\nz\n", b"y\nb\nc\nz\n")
     assert read_line_merges(str(repo.path), b"\0", b"\0a", b"\0b") is None
+
+
+def test_a_side_without_the_file_has_no_version_of_it() -> None:
+    file = make_unmerged(PATH, (b"ours", None, b""))
+    assert file.sides == (
+        FileVersion("100644", "", b"ours"),
+        None,
+        FileVersion("100644", "", b""),
+    )
+    assert (file.path, file.stages) == (PATH, ())

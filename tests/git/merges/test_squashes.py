@@ -117,3 +117,19 @@ def test_a_revert_is_known_by_the_id_it_names_and_by_the_last_word(squashed: Git
     assert reverted() == {wrong: taken}
     squashed.git("revert", "--no-edit", "HEAD")
     assert reverted() == {}
+
+
+def test_of_several_squashes_the_newest_comes_first(squashed: GitRepo) -> None:
+    expected = [sides(squashed)]
+    for number in (13, 14):
+        squashed.git("checkout", "-q", "-b", f"topic{number}", "main")
+        squashed.write(PATH, f"topic {number}\n")
+        head = squashed.commit("work")
+        squashed.git("update-ref", f"refs/pull/{number}/head", head)
+        squashed.git("checkout", "-q", "main")
+        squashed.write(f"readme{number}", "on\n")
+        before = squashed.commit("on")
+        squashed.git("merge", "-q", "--squash", f"topic{number}")
+        squashed.commit(f"Do more (#{number})")
+        expected.append((before, head))
+    assert find(squashed) == expected[::-1]

@@ -13,8 +13,10 @@ from checkpoint_git.git.isolated_dir import open_sealed, run_sealed
 from checkpoint_git.git.merges.conflicts import merge_lines
 from checkpoint_git.git.merges.trees import (
     Note,
+    RenameLoss,
     merge_trees,
     parse_merge,
+    read_rename_losses,
     read_versions,
     write_blobs,
     write_tree,
@@ -145,3 +147,24 @@ def test_commits_that_are_not_there_are_an_error(sides: GitRepo) -> None:
         pytest.raises(CheckpointError, match="merge-tree failed"),
     ):
         merge_trees(sealed, "1" * 40, "2" * 40)
+
+
+def test_a_checkpoint_that_a_merge_moved_away_with_the_others_work_is_named(repo: GitRepo) -> None:
+    path, other = (f".checkpoints/{name}.checkpoint.json" for name in ("build", "other"))
+    stream = Stream()
+    stream.commit("base", [], {path: "1\n2\n3\n4\n", "a": "a\n"})
+    stream.commit("ours", ["base"], {path: None, "old.json": "1\n2\n3\n4\n"})
+    stream.commit("theirs", ["base"], {path: "1\n2\n3\n5\n", other: "new\n"})
+    stream.commit("merged", ["base"], {path: None, "old.json": "1\n2\n3\n5\n"})
+    stream.write(repo)
+    base = repo.git("rev-parse", "base")
+    tree = repo.git("rev-parse", "merged^{tree}")
+    untouched = repo.git("rev-parse", "ours^{tree}")
+    with open_sealed(str(repo.path)) as sealed:
+        for name in ("ours", "theirs"):
+            run_sealed(sealed, ["update-ref", f"refs/heads/{name}", repo.git("rev-parse", name)])
+        # `other` is in no base: no rename took it away
+        assert read_rename_losses(sealed, [base], tree) == [RenameLoss(path, "ours", "old.json")]
+        # nothing of theirs is lost where they changed nothing
+        run_sealed(sealed, ["update-ref", "refs/heads/theirs", base])
+        assert read_rename_losses(sealed, [base], untouched) == []
