@@ -246,7 +246,7 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
 
 
 def _find_marker(text: str) -> int:
-    """Return the offset of the first conflict marker at the start of a line, -1 if there is none."""
+    """Return the offset of the first conflict marker that begins a line, -1 for none."""
     found = []
     for marker in _MARKERS:
         if text.startswith(marker):

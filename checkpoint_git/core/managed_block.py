@@ -78,9 +78,9 @@ def put_block(
 ) -> bytes:
     """Return the file with a block of the lines of `body`.
 
-    The block replaces an earlier one, whose notes stay, or is new. start: where a new block goes, at
-    the start of a line; default: the end of the file. data: None makes a new file that starts with
-    `head`. indent: of the marker lines.
+    The block replaces an earlier one, whose notes stay, or is new. start: where a new block goes,
+    at the start of a line; default: the end of the file. data: None makes a new file that starts
+    with `head`. indent: of the marker lines.
     """
     if data is None:
         data = head

@@ -199,7 +199,7 @@ def find_link(path: str, top: str) -> str:
 
 
 def check_way(path: str, top: str) -> None:
-    """Raise CheckpointError for a path below top that leads through a link, or into git's folder."""
+    """Raise CheckpointError for a path that leads through a link or into git's folder."""
     path = os.path.normpath(path)
     if any(map(is_git_name, relative_path(path, top).split("/"))):
         message = f"{escape_controls(path)} is git's own"

@@ -172,7 +172,7 @@ class _Relay:
 
 
 def _refuse(fault: Exception) -> types.JSONRPCError:
-    """Return the answer to a line that the SDK could not read, with the request's id if it has one."""
+    """Return the answer to a line that the SDK could not read, with the id that it may have."""
     code = types.PARSE_ERROR
     text = "Parse error: the line is not JSON"
     request: str | int | None = None

@@ -210,7 +210,7 @@ def decide_all(merged: Merged, side: int, size: int = 7) -> Merged:
 
 
 def take_side(merged: Merged, side: int, size: int = 7) -> Merged:
-    """Return the merge with every conflict decided for a side, except those that no side answers."""
+    """Return the merge with each conflict decided for a side, if a side answers it."""
 
     def choose(conflict: Conflict) -> Decision | None:
         return None if conflict.question else side

@@ -1,4 +1,4 @@
-"""Merge three versions of a file. The driver does it here, and whatever predicts or judges merges."""
+"""Merge three versions of a file, for the driver and for what predicts or judges merges."""
 
 from checkpoint_git.core.jsontext import (
     JsonTextError,

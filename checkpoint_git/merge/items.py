@@ -49,7 +49,8 @@ def canonical_rank(value: "Any") -> "tuple[int, float, str]":
 
 
 def item_key(value: "Any", names: "tuple[str, ...]") -> str:
-    """Return the text that identifies an item: its named members, or the whole item if it lacks one.
+    """Return the text that identifies an item: its named members, or the whole item if it lacks
+    one.
 
     A bare text in a list keyed by one name is an item with that member: "Write" is
     {"text": "Write"}.
@@ -106,7 +107,8 @@ def find_natural_key(lists: "list[list[Node]]", names: "tuple[str, ...]" = NATUR
 
 
 def find_stable_key(lists: "list[list[Node]]") -> str:
-    """Return the first member whose values tell items apart, and which no side seems to have edited.
+    """Return the first member whose values tell items apart, and which no side seems to have
+    edited.
 
     A side that edited it lost values of it, and gained others. If base has no list, only a title
     can be such a member. "" if there is none.

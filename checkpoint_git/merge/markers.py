@@ -186,8 +186,8 @@ def _marked(region: Region, size: int, eol: str) -> str:
     ours, base, theirs = [split_lines(side) for side in region.sides]
     if ours == theirs and not region.notes:
         return "".join(ours)
-    # lines that ours and theirs begin and end with stay outside the markers, unless there is nothing
-    # else
+    # lines that ours and theirs begin and end with stay outside the markers, unless there is
+    # nothing else
     above = below = 0
     if ours != theirs:
         above, below = shared_ends([ours, theirs])

@@ -1,8 +1,8 @@
 """Merge lists whose items have no key.
 
-What a side replaced, inserted or removed is found by aligning it with base: the meaning of a list is
-not guessed from its values. A part that one side changed is taken as that side has it. A part that
-both sides changed merges item by item if it can; if not, that part alone is a conflict.
+What a side replaced, inserted or removed is found by aligning it with base: the meaning of a list
+is not guessed from its values. A part that one side changed is taken as that side has it. A part
+that both sides changed merges item by item if it can; if not, that part alone is a conflict.
 """
 
 from checkpoint_git.merge.alignment import Hunk, align, find_hunks, find_single

@@ -34,7 +34,7 @@ class SkillLayout(Layout, Protocol):
 
 
 class Rules(Protocol):
-    """rules.py: the meaning of a document. Its findings have `where`, and get path and line later."""
+    """rules.py: what a document means. Its findings have `where`; path and line come later."""
 
     def describe(self, mismatch: Mismatch) -> Finding:
         """Return a break of the schema as a finding of the protocol."""

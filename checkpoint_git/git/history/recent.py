@@ -70,8 +70,8 @@ def _read_refs(work_tree: str, names: Sequence[str]) -> dict[str, tuple[str, str
 
 
 # `git log --since` stops at the first commit that is older, so a commit whose clock was wrong
-# hides what is behind it. Such a one is mostly a merge on the branch's own line, which is therefore read
-# too. There a commit cannot be older than one behind it.
+# hides what is behind it. Such a one is mostly a merge on the branch's own line, which is therefore
+# read too. There a commit cannot be older than one behind it.
 def read_records(work_tree: str, tips: Tips, since: int, now: int) -> Iterator[Record]:
     """Yield the commits since an instant, and the last ones of each branch's own line."""
     starts = list(dict.fromkeys([tips.head, *tips.default]))

@@ -1,4 +1,4 @@
-"""Look up the references of a checkpoint in git's history, and find the actions that it finished."""
+"""Look up a checkpoint's references in git's history, and find the actions that it finished."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -159,7 +159,7 @@ def _read_document(place: Place, skill: str, now: int) -> Document | None:
 def _find_drift(
     place: Place, document: Document, brief: Brief, env: Mapping[str, str], now: int
 ) -> Sequence[Finding]:
-    """Return findings about the files since the last write; soon after it, only of missing files."""
+    """Return findings about files since the last write; soon after it, only missing files."""
     if brief.age is not None and brief.age > LOOK_AFTER:
         from checkpoint_git.protocols.skill.drift.file_facts import read_drift
 
