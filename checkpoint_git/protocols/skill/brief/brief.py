@@ -14,7 +14,7 @@ NO_STATUS = "?"  # of a checkpoint that says nothing of the kind
 
 
 class Action(NamedTuple):
-    """One next action.
+    """Hold one next action.
 
     position: its index in next_actions. done_when: its own check. facts: of the references that it
     names. is_repeated: recently_done has it, too.
@@ -38,7 +38,7 @@ class Action(NamedTuple):
 
 
 class OpenBlocker(NamedTuple):
-    """One blocker that is not resolved.
+    """Hold one blocker that is not resolved.
 
     value: as the checkpoint has it. answer: the command that settles it. facts: of the references
     in its proposal.
@@ -64,12 +64,13 @@ class OpenBlocker(NamedTuple):
 
 
 class Brief(NamedTuple):
-    """One checkpoint, as far as it can be read.
+    """Hold what one checkpoint says, as far as it can be read.
 
     status: "unreadable" for a file that is not a JSON object, "?" for a missing status. age:
-    seconds since updated_at, None if that is not an instant. budget: by how much it is over, or "".
-    gate: the phase or step that names a gate, or "". tickets: a line, or "". actions: without those
-    that merges finished, which are in shipped. superseded: what merges set aside of the head.
+    seconds since updated_at, None if that is not an instant. budget: by how much it is over, or
+    "". gate: the phase or step that names a gate, or "". tickets: a line, or "". actions: without
+    those that merges finished, which are in shipped. superseded: what merges set aside of the
+    head.
     """
 
     skill: str
@@ -105,7 +106,7 @@ class Brief(NamedTuple):
 
 
 class OpenDecision(NamedTuple):
-    """A decision that waits on the user, and whose checkpoint it is in."""
+    """Hold a decision that waits on the user, and whose checkpoint it is in."""
 
     skill: str
     blocker: dict[str, Any]
@@ -165,12 +166,15 @@ def _split_actions(value: dict[str, Any], known: Known) -> tuple[list[Action], l
         text = views.action_text(item)
         if not text.strip():
             continue
+        waits_for: tuple[str, ...] = ()
+        if isinstance(item, dict):
+            waits_for = tuple(goals.find_goals(item))
         action = Action(
             position=index,
             text=text,
             done_when=views.action_done_when(item),
             facts=merged_work.find_action_facts(item, known),
-            goals=tuple(goals.find_goals(item)) if isinstance(item, dict) else (),
+            goals=waits_for,
             is_repeated=index in repeated,
         )
         if merged_work.is_finished(item, known):
@@ -182,9 +186,11 @@ def _split_actions(value: dict[str, Any], known: Known) -> tuple[list[Action], l
 
 
 def _find_blockers(skill: str, value: dict[str, Any], known: Known) -> list[OpenBlocker]:
+    """Return the blockers that are not resolved, each with the command that settles it."""
     blockers = list[OpenBlocker]()
     for blocker, argv in views.find_answers(skill, value):
-        facts = merged_work.find_text_facts(views.text_field(blocker, "proposed_resolution"), known)
+        proposal = views.text_field(blocker, "proposed_resolution")
+        facts = merged_work.find_text_facts(proposal, known)
         blockers.append(OpenBlocker(blocker, command(*argv), facts))
     return blockers
 

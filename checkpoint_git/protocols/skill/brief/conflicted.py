@@ -13,7 +13,7 @@ _START = re.compile(r"^<{7,}(?= )", re.MULTILINE)
 
 
 def find_sides(document: Document, now: int, limits: Limits) -> dict[str, Brief]:
-    """Return the brief of "ours" and of "theirs"; {} if the file is broken by more than markers."""
+    """Return the brief of "ours" and of "theirs"; {} if more than markers breaks the file."""
     marker = _START.search(document.text or "")
     if marker is None or all(finding.code != MARKERS for finding in document.findings):
         return {}

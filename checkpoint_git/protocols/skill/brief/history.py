@@ -15,7 +15,7 @@ _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit 
 
 
 class LifeEntry(NamedTuple):
-    """One commit in a checkpoint's life.
+    """Hold one commit in a checkpoint's life.
 
     commit: None for a change that is not committed yet. events: [] for a commit that changed only
     private parts. is_merge: it has several parents, and events has what differs from all of them.
@@ -28,7 +28,7 @@ class LifeEntry(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A version that cannot be read. why: a reason in words."""
+    """Stand for a version that cannot be read. why: a reason in words."""
 
     why: str
 
@@ -90,7 +90,7 @@ class DecodedVersions:
 
 
 class _Pending(NamedTuple):
-    """An entry that may wait for an older version to be compared with.
+    """Hold an entry that may wait for an older version to be compared with.
 
     broken: the blob of the version before if that is broken, else "". Then the entry is compared
     with the next good one, which may be many commits further down. after: its own version.
@@ -128,7 +128,7 @@ def read_entries(
 
 
 def _compare_again(waiting: _Pending, touch: Touch, versions: DecodedVersions) -> _Pending:
-    """Return a waiting entry compared with the version before a touch, which may be broken, too."""
+    """Return a waiting entry, compared with the version before a touch, which may be broken."""
     entry = waiting.entry
     blob = next((blob for blob in touch.before if blob), "")
     before = versions.read(blob)

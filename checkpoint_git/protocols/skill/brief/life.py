@@ -42,7 +42,7 @@ _MOST = 200  # events of one commit
 
 
 class LifeEvent(NamedTuple):
-    """One thing that happened.
+    """Hold one thing that happened.
 
     kind: one of KINDS. subject: a name that stays: a row's id, a field, else the text. text: for
     output. before, after: of a status, field or path, "" if none.
@@ -68,7 +68,7 @@ def describe_event(event: LifeEvent) -> str:
 
 
 class History(NamedTuple):
-    """A history file of a checkpoint.
+    """Hold a history file of a checkpoint.
 
     entries: former place -> the entries that moved; {} for a whole checkpoint.
     """

@@ -46,17 +46,17 @@ _COUNTED = {
 
 
 class SinceEvent(NamedTuple):
-    """One thing that happened. kind: one of KINDS. text: what it happened to."""
+    """Hold one thing that happened. kind: one of KINDS. text: what it happened to."""
 
     kind: str
     text: str
 
 
 class ChangedCheckpoint(NamedTuple):
-    """A checkpoint that changed.
+    """Hold what changed in a checkpoint since an instant.
 
-    done: the actions done since. is_compared: the events come from comparing it with its version at
-    that instant, not only from the times in it.
+    done: the actions done since. is_compared: the events come from comparing it with its version
+    at that instant, not only from the times in it.
     """
 
     state: Brief

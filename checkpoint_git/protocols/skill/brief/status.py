@@ -31,7 +31,7 @@ _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but pha
 _SHOWN_ACTIONS = 3
 _SHOW_ALL = command("checkpoint", "status", "--all")
 _SCREEN_DECISIONS = 3  # that a screen shows, in half of its lines
-# lines of a screen for the table's head, the last line with the blank one before it, and the prompt
+# lines of a screen: the table's head, the last line with the blank one before it, and the prompt
 _AROUND = 4
 _ROW = 74  # characters in a row of the smallest usual terminal when words are not split
 _SHOWN_LETTERS = 160
@@ -46,11 +46,11 @@ _LOOKS: dict[str, tuple[Glyph, Style]] = {
 
 
 class StatusResult(NamedTuple):
-    """The state of all checkpoints, or of one.
+    """Hold the state of all checkpoints, or of one.
 
-    states: the most important first. decisions: of these that wait on the user. findings: of broken
-    files. changes: since the instant. sides: path of a checkpoint in conflict -> the states of
-    "ours" and "theirs".
+    states: the most important first. decisions: of these that wait on the user. findings: of
+    broken files. changes: since the instant. sides: path of a checkpoint in conflict -> the states
+    of "ours" and "theirs".
     """
 
     states: list[Brief]
@@ -72,8 +72,8 @@ def status(
     """Return the state of all checkpoints, or of one skill's.
 
     since: seconds since 1970, None for no changes. in_full: with the ids and labels of all rows,
-    not only of that skill's, which takes eight times the memory. Raises CheckpointError for a skill
-    without a checkpoint.
+    not only of that skill's, which takes eight times the memory. Raises CheckpointError for a
+    skill without a checkpoint.
     """
     broken = list[Finding]()
     documents = list[Document]()
@@ -232,8 +232,9 @@ def _summarize_worktrees(question: StatusQuestion) -> tuple[dict[str, Any], list
 
 
 def _decision_lines(decisions: list[OpenDecision], question: StatusQuestion) -> Iterator[Line]:
-    """Yield the decisions that wait, with the commands that answer them; on a screen only the first
-    ones.
+    """Yield the decisions that wait, with the commands that answer them.
+
+    On a screen these are only the first ones.
     """
     room = (question.height + 1) // 2 - 2  # without the head and the last line
     yield Line(f"{plural(len(decisions), 'decision')} waiting on you", "bad", "decision")

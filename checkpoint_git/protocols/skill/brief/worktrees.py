@@ -23,7 +23,7 @@ _MOST_BYTES_OF_ONE = 1 << 18
 
 
 class Ahead(NamedTuple):
-    """A checkpoint of another work tree, or of a branch without one: then work_tree is "".
+    """Hold a checkpoint of another work tree, or of a branch without one: work_tree is "".
 
     events: (kind, text) of those that this work tree lacks. who: the branch's last author. since:
     the time of the branch's first commit to it.
@@ -45,7 +45,10 @@ class Ahead(NamedTuple):
         state = [self.status, self.step]
         if self.age_seconds is not None:
             state.append(ago_text(self.age_seconds))
-        events = [f"{life.LOOKS[kind][0]}: {shorten(text, _LETTERS)}" for kind, text in self.events]
+        events = list[str]()
+        for kind, text in self.events:
+            name, _, _ = life.LOOKS[kind]
+            events.append(f"{name}: {shorten(text, _LETTERS)}")
         news = [", ".join(filter(None, state)), join_some(events, _MOST_EVENTS, "; ")]
         where = self.work_tree or f"{shorten(self.who, _LETTERS)}, since {self.since}"
         origin = f"{self.skill} on branch {self.branch or 'none'} ({where})"
@@ -53,7 +56,7 @@ class Ahead(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """A checkpoint elsewhere.
+    """Hold a checkpoint elsewhere.
 
     origin: without the members that come from the content. base: the content with which its branch
     began, None for unknown.
