@@ -129,6 +129,8 @@ def test_a_local_branch_counts_and_so_does_an_older_version_that_decided_somethi
 ) -> None:
     ann.git("checkout", "-q", "-b", "topic")
     write(ann, decisions=("Plain files", "No cache"), updated_at="2020-01-01T00:00:00Z")
+    ann.write(".checkpoints/copy.json", ann.read(BUILD))
+    ann.write(".checkpoints/drafts/build.checkpoint.json", ann.read(BUILD))
     ann.commit()
     ann.git("checkout", "-q", "main")
     assert [(one["branch"], one["events"]) for one in ahead(ann)] == [
