@@ -50,6 +50,9 @@ def test_a_driver_whose_python_is_gone_is_named(shared: GitRepo) -> None:
     for key, value in plan_settings("/gone/python", "/gone/package", Choices()).items():
         shared.git("config", key, value)
     assert gaps(shared.path) == [("driver/broken", "checkpoint init")]
+    place = find_place(str(shared.path))
+    (gap,) = find_gaps(place.work_tree, place.git_dir, os.environ)
+    assert str(gap.line.hint) == "to fix it: checkpoint init"
 
 
 def test_a_shallow_clone_says_how_to_get_the_rest(shared: GitRepo, tmp_path: Path) -> None:
@@ -149,4 +152,6 @@ def test_checkpoints_below_are_named_at_the_top_alone(repo: GitRepo) -> None:
     repo.write("a b/.checkpoints/build.checkpoint.json", "{}")
     repo.commit()
     assert find(top, top) == [("there are checkpoints below: a b", "checkpoint -C 'a b' status")]
+    (gap,) = find_nested(top, f"{top}/.git", os.environ, top)
+    assert str(gap.line.hint) == "to see them: checkpoint -C 'a b' status"
     assert find(top, f"{top}/a b") == find(None, top) == []
