@@ -57,12 +57,13 @@ READERS = frozenset((
     "websearch", "write_todos",
 ))  # fmt: skip
 # Members of a tool's input, in small letters without "_": what it runs, where, and what it writes.
-_COMMAND_NAMES = frozenset(("argv", "cmd", "command", "commandline", "commands", "script"))
+_COMMAND_NAMES = frozenset(("argv", "cmd", "command", "commandline", "script"))
 _FOLDER_NAMES = frozenset(("cwd", "directory", "dirpath", "workdir", "workingdirectory"))
 _PATH_NAMES = frozenset((
     "destination", "file", "filepath", "notebookpath", "path", "paths", "relativepath", "source",
     "targetfile",
 ))  # fmt: skip
+_EDITED_NAMES = frozenset(("filepath", "notebookpath", "path"))  # what tools that edit call it
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "pwsh", "sh", "zsh"))
 _LET_USER = "let the user run it"
 
@@ -169,7 +170,7 @@ def read_call(value: Any, cwd: str) -> Call | None:
         cwd = named
 
     call_input = _read_input(given)
-    if not all(map(_is_path, [*call_input.paths, *call_input.folders])):
+    if call_input is None or not all(map(_is_path, [*call_input.paths, *call_input.folders])):
         return None
 
     folder = ""
@@ -179,8 +180,11 @@ def read_call(value: Any, cwd: str) -> Call | None:
     return Call(tool, cwd, "\n".join(call_input.commands), paths, folder)
 
 
-def _read_input(given: Mapping[str, Any]) -> CallInput:
-    """Return what the members of a tool's input say by their names."""
+def _read_input(given: Mapping[str, Any]) -> CallInput | None:
+    """Return what the members of a tool's input say by their names.
+
+    It is None if the file that would be edited is not named by texts.
+    """
     commands: list[str] = []
     paths: list[str] = []
     folders: list[str] = []
@@ -192,6 +196,8 @@ def _read_input(given: Mapping[str, Any]) -> CallInput:
         elif kind in _COMMAND_NAMES:
             commands.append(_read_command(member))
         elif kind in _PATH_NAMES:
+            if kind in _EDITED_NAMES and not all(isinstance(value, str) for value in values):
+                return None
             paths += [value for value in values if isinstance(value, str) and value]
         elif kind in _FOLDER_NAMES and isinstance(member, str):
             folders.append(member)

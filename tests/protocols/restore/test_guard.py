@@ -219,6 +219,8 @@ def test_a_call_that_cannot_be_read_is_stopped(work: GitRepo) -> None:
         b"[" * 100_000,
         b'{"tool_name": 1}',
         b'{"tool_name": "Edit", "tool_input": 1}',
+        b'{"tool_name": "Edit", "tool_input": {"file_path": {"x": 1}}}',
+        b'{"tool_name": "Edit", "tool_input": {"path": ["a.py", 1]}}',
     ]
     texts += [
         json.dumps(surrogate).encode(),
