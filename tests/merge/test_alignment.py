@@ -76,3 +76,19 @@ def test_items_between_two_anchors_are_aligned_too() -> None:
     assert align(["a", *base, "b"], ["c", *version, "d"]) == [
         (old + 1, new + 1) for old, new in pairs
     ]
+
+
+def test_the_anchors_of_a_long_rewrite_are_as_many_as_are_in_one_order() -> None:
+    def rewrite(kept: str, mark: str) -> list[str]:
+        lines = []
+        for name in kept:
+            lines += [f"{mark} {name} {number}" for number in range(130)]
+            lines.append(name)
+        return [*lines, f"{mark} at the end"]
+
+    base = rewrite("xyz", "old")
+    places = {name: base.index(name) for name in "xyz"}
+    for kept, aligned in (("zxy", "xy"), ("zyx", "z"), ("x", "x")):
+        version = rewrite(kept, "new")
+        wanted = [(places[name], version.index(name)) for name in aligned]
+        assert align(base, version) == wanted

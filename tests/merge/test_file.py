@@ -55,6 +55,11 @@ def test_the_end_of_a_one_line_file_merges_like_a_value(
 def test_an_inner_merge_takes_the_value_of_the_base_and_marks_nothing() -> None:
     merged = merge_file(data_of(a=1), data_of(a=2), data_of(a=3), inner=True)
     assert (json.loads(merged.data), merged.conflicts) == ({"a": 1}, [])
+    assert merge_file(b"1", b"2", b"3", inner=True).text == "1"
+    # without a base there is no other document, but a member may be left out
+    assert merge_file(None, b"2", b"3", inner=True).text == "2"
+    merged = merge_file(None, data_of(a=1, b=2), data_of(a=1, b=3), inner=True)
+    assert json.loads(merged.data) == {"a": 1}
 
 
 def test_merge_bases_are_merged_one_after_the_other_over_what_they_have_in_common() -> None:

@@ -3,7 +3,14 @@
 import itertools
 
 from checkpoint_git.core.jsontext import parse
-from checkpoint_git.merge.items import find_natural_key, identify, merge_order
+from checkpoint_git.merge.items import (
+    canonical_rank,
+    find_natural_key,
+    find_stable_key,
+    identify,
+    item_key,
+    merge_order,
+)
 from tests.support.rows import rows
 
 
@@ -112,3 +119,60 @@ def test_items_of_a_repeated_key_stand_for_themselves() -> None:
     assert [number for _, number in apart] == [0, 0, 0]
     assert len({key for key, _ in apart}) == 3
     assert list(apart)[2] == list(plain)[2]  # the other keys stay what they are
+
+
+def test_values_of_every_kind_have_one_order() -> None:
+    disordered = parse(
+        '[{"a": 1, "b": 2}, [2], [1], "é", "b", "a", "", 10, 2, 1.5, -1, true, false, null]'
+    ).value
+    ordered = parse(
+        '[null, false, true, -1, 1.5, 2, 10, "", "a", "b", "é", [1], [2], {"a": 1, "b": 2}]'
+    ).value
+    assert sorted(disordered, key=canonical_rank) == ordered
+    same = [parse(text).value for text in ('{"a": 1, "b": 2}', '{"b":2,"a":1}')]
+    assert canonical_rank(same[0]) == canonical_rank(same[1])
+
+
+def test_a_bare_text_is_the_item_that_has_it_as_its_one_name() -> None:
+    record, text, other = parse('[{"text": "Write", "x": 1}, "Write", "Read"]').value
+    assert item_key(text, ("text",)) == item_key(record, ("text",)) != item_key(other, ("text",))
+    assert item_key(text, ("text", "by")) == item_key(text, ())  # which of the two would it be?
+    assert item_key(record, ("text", "by")) == item_key(record, ()) != item_key(text, ())
+    assert item_key({"text": "Write", "by": "a"}, ("text", "by")) != item_key(record, ())
+    assert item_key(parse("[1]").value, ("text",)) == item_key(parse("[1]").value, ())
+
+
+@rows(
+    ("base", "ours", "theirs", "key"),
+    [
+        # x was edited by a side, y by nobody
+        ("x1y1 x2y2", "x1y1 x3y2", "x1y1 x2y2", "y"),
+        ("x1y1 x2y2", "x1y1 x2y2", "x1y1 x3y2", "y"),
+        # items that a side only added, or only removed, say nothing against a member
+        ("x1y1 x2y2", "x1y1 x2y2 x3y3", "x2y2", "x"),
+        ("x1y1 x2y2", "x1y1 x2y2", "x1y1 x2y2", "x"),
+        ("x1y1 x2y2", "x1y1 x3y3", "x1y1 x2y2", ""),
+        # a member that does not tell the items apart
+        ("x1y1 x1y2", "x1y1 x1y2", "x1y1 x1y2", "y"),
+        ("x1y1 x1y1", "x1y1", "x1y1", ""),
+        ("", "", "", ""),
+    ],
+)
+def test_a_stable_key_is_a_member_that_no_side_edited(
+    base: str, ours: str, theirs: str, key: str
+) -> None:
+    lists = [
+        [parse(f'{{"x": {item[1]}, "y": {item[3]}}}') for item in side.split()]
+        for side in (base, ours, theirs)
+    ]
+    assert find_stable_key(lists) == key
+
+
+def test_without_a_base_only_a_title_is_a_stable_key() -> None:
+    def find(*sides: str) -> str:
+        return find_stable_key([[], *[list(parse(side).children) for side in sides]])
+
+    assert find('[{"x": 1, "title": "a"}]', '[{"x": 1, "title": "b"}]') == "title"
+    assert find('[{"x": 1}]', '[{"x": 2}]') == ""
+    assert find('[{"title": "a"}, {"title": "a"}]', "[]") == ""
+    assert find('["a"]', '["b"]') == ""

@@ -133,6 +133,8 @@ def test_two_records_with_identities_of_their_own_are_not_mixed(
     [
         ('{\n  "a": 1,\n  "b": 1\n}\n', '{"a": 1, "b": 2}', '{\n  "a": 1,\n  "b": 2\n}\n'),
         ('{"a": 1, "b": 1}', '{"a": 1, "b": 2}', '{"a": 1, "b": 2}'),
+        ('{\n  "a": 1,\n  "b": 1\n}\n', "[1]\n", "[1]\n"),  # nothing of it is left
+        ('{\n  "a": 1,\n  "b": 1\n}\n', "1\n", "1\n"),
     ],
 )
 def test_a_change_goes_into_the_layout_that_the_other_side_gave_the_file(

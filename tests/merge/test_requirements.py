@@ -74,11 +74,11 @@ def test_a_conflict_about_a_list_that_the_merge_left_out_is_where_it_was() -> No
 
 
 def test_a_side_that_is_only_laid_out_anew_is_no_record_of_another_thing() -> None:
-    schema = {"x-merge-require": [{"same": "/id"}]}
-    base, renamed = '{"id": 1, "a": 1}', '{"id": 2, "a": 1}'
-    laid_out = '{\n  "id": 1,\n  "a": 1\n}\n'
+    schema = {"x-merge-require": [{"same": "/skill"}]}
+    base, renamed = '{"skill": 1, "a": 1}', '{"skill": 2, "a": 1}'
+    laid_out = '{\n  "skill": 1,\n  "a": 1\n}\n'
     for ours, theirs in ((laid_out, renamed), (renamed, laid_out)):
         merged = merge_texts(base, ours, theirs, schema)
         assert merged.conflicts == []
-        assert json.loads(merged.text) == {"id": 2, "a": 1}
-    assert merge_texts(base, '{"id": 3, "a": 1}', renamed, schema).conflicts[0].where == ""
+        assert json.loads(merged.text) == {"skill": 2, "a": 1}
+    assert merge_texts(base, '{"skill": 3, "a": 1}', renamed, schema).conflicts[0].where == ""

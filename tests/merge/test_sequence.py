@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from checkpoint_git.core.jsontext import parse
-from checkpoint_git.merge.conflicts import decide_all, list_conflicts
+from checkpoint_git.merge.conflicts import Held, decide_all, list_conflicts
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.items import identify, item_key
 from checkpoint_git.merge.result import items_of
@@ -178,6 +178,12 @@ def test_taking_one_side_of_a_part_takes_all_of_its_items() -> None:
     assert conflict.sides[0] is not None
     assert conflict.sides[2] is not None
     assert (conflict.sides[0].value, conflict.sides[2].value) == (["x", "y", "z"], ["q"])
+
+
+def test_a_part_of_one_item_shows_the_item_and_not_a_list() -> None:
+    result = merged(["a", "b"], ["b"], ["x", "b"])
+    (conflict,) = list_conflicts(result)
+    assert conflict.sides == (None, Held("a"), Held("x"))
 
 
 def test_what_both_sides_put_at_the_ends_of_a_part_is_kept_whichever_side_is_taken() -> None:
