@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, parse, split_pointer
 from checkpoint_git.merge.file import Merged, ask_questions, placed_choices, write_result
-from checkpoint_git.merge.markers import label_of, say_side, split_lines
+from checkpoint_git.merge.markers import label_of, say_question, say_side, split_lines
+from checkpoint_git.merge.questions import list_options
 from checkpoint_git.merge.result import (
     BASE,
     OURS,
@@ -278,9 +279,7 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | 
     sides: dict[str, Decision] = {}
     while merged.text != text:
         missing = [
-            choice.where
-            for choice in merged.conflicts
-            if not any(f" {label_of(choice.where)} " in label for label in marked)
+            choice.where for choice in merged.conflicts if not _is_marked(choice, marked, merged)
         ]
         if not missing or len(sides) >= _MOST_SEARCHED:
             return None
@@ -294,6 +293,24 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | 
             sides[where] = decision
 
     return sides
+
+
+def _is_marked(choice: Choice, labels: Sequence[str], merged: Merged) -> bool:
+    """Whether a text still has the markers of a conflict.
+
+    A list that was decided may have markers of a question at its place: they are not its own.
+    """
+    questions = []
+    if not choice.note:
+        for requirement in merged.context.strategies.root.get(REQUIRE) or ():
+            if requirement.get("where") == choice.where:
+                questions.append(f"({say_question(list_options(requirement))})")
+
+    for label in labels:
+        is_asked = any(question in label for question in questions)
+        if f" {label_of(choice.where)} " in label and not is_asked:
+            return True
+    return False
 
 
 def _list_marked(text: str, size: int) -> list[str]:
@@ -316,9 +333,7 @@ def _find_nearest(
             decided = decide(merged, {where: decision}, size)
         except (ValueError, JsonTextError):  # that side has no document
             continue
-        shown = _answer_as_written(decided, wanted, size)
-        likeness = _compare_texts(split_sides(shown.text, size).ours, wanted)
-        candidates.append((likeness, decision, decided))
+        candidates.append((_measure_likeness(decided, wanted, size), decision, decided))
 
     if not candidates:
         return None
@@ -326,15 +341,17 @@ def _find_nearest(
     return decision, decided
 
 
-def _answer_as_written(merged: Merged, text: str, size: int) -> Merged:
-    """Return the merge with the answers that a text seems to give to the questions that a decision
-    brings up.
+def _measure_likeness(merged: Merged, wanted: str, size: int) -> tuple[int, int]:
+    """Return how much a merge is like the wanted text, as _compare_texts does.
+
+    A question counts as it is most like the text: open, or with an answer that the text may give.
     """
+    shown = [merged]
     for choice in merged.conflicts:
-        answers = _read_answers(merged, choice.where, text)
-        if answers:
-            return decide(merged, {choice.where: answers[0]}, size)
-    return merged
+        for answer in _read_answers(merged, choice.where, wanted):
+            shown.append(decide(merged, {choice.where: answer}, size))
+
+    return max(_compare_texts(split_sides(merge.text, size).ours, wanted) for merge in shown)
 
 
 def _read_answers(merged: Merged, where: str, text: str) -> list[Decision]:

@@ -45,11 +45,11 @@ def ask_what_is_next(requirement: "Schema", root: Built, context: "MergeContext"
         entry = Entry(name, None, _find_source(name, sides))
         root.entries.insert(_find_place(name, root, sides), entry)
     nothing = Fresh([])
-    note = _list_options(requirement)
+    note = list_options(requirement)
     entry.result = Choice(requirement["where"], nothing, nothing, nothing, note=note)
 
 
-def _list_options(requirement: "Schema") -> str:
+def list_options(requirement: "Schema") -> str:
     """Return the options of `checkpoint resolve` that answer the question."""
     if "empty_with" in requirement:
         return '--next "..." or --complete'

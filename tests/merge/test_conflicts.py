@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from checkpoint_git.merge.conflicts import (
     Conflict,
+    Decision,
     Held,
+    NextAnswer,
     decide_each,
     find_choices,
     is_about,
@@ -104,14 +106,32 @@ def test_the_decisions_are_read_off_the_text(
     ours: list[Operation], theirs: list[Operation], data: st.DataObject
 ) -> None:
     start = merged_of(*sides(ours, theirs))
-    answers = st.sampled_from([OURS, BASE, THEIRS, None])
-    decided = decide_each(start, lambda conflict: data.draw(answers), SIZE)
+    sides_taken = st.sampled_from([OURS, BASE, THEIRS, None])
+    answers = st.sampled_from([NextAnswer("what is next"), NextAnswer(None), None])
+
+    def draw(conflict: Conflict) -> Decision | None:
+        return data.draw(answers if conflict.question else sides_taken)
+
+    decided = decide_each(start, draw, SIZE)
     found = find_choices(start, decided.merged.text, SIZE)
     assert found is not None
-    assert (
-        decide_each(start, lambda conflict: found.get(conflict.where), SIZE).merged.text
-        == decided.merged.text
-    )
+
+    def repeat(conflict: Conflict) -> Decision | None:
+        decision = found.get(conflict.where)
+        if conflict.question and not isinstance(decision, NextAnswer):
+            return None  # the decision is on the list that was emptied
+        return decision
+
+    assert decide_each(start, repeat, SIZE).merged.text == decided.merged.text
+
+
+def test_a_question_that_a_side_was_taken_for_is_read_off_the_empty_list() -> None:
+    nothing: dict[str, object] = {"next_actions": []}
+    start = merged({"status": "complete", **nothing}, {"status": "failed", **nothing})
+    wanted = {"/status": BASE, "/next_actions": OURS}
+    decided = decide_each(start, lambda conflict: wanted[conflict.where], SIZE)
+    assert json.loads(decided.merged.text)["next_actions"] == []
+    assert find_choices(start, decided.merged.text, SIZE) == wanted
 
 
 def test_decisions_are_read_off_a_document_on_one_line() -> None:
