@@ -134,6 +134,24 @@ def test_a_question_that_a_side_was_taken_for_is_read_off_the_empty_list() -> No
     assert find_choices(start, decided.merged.text, SIZE) == wanted
 
 
+def test_a_list_that_was_decided_is_no_longer_marked_where_it_is_asked_about() -> None:
+    base, longer = ["a", "b"], ["a", "b", "c"]
+    texts = [
+        checkpoint_text(next_actions=base, step="s"),
+        checkpoint_text(next_actions=longer, step="t"),
+        checkpoint_text(next_actions=..., step="u", status="complete"),
+    ]
+    start = merge_texts(texts[0], texts[1], texts[2], skill_schema())
+    wanted = {"/step": OURS, "/next_actions": THEIRS}
+
+    def choose(conflict: Conflict) -> Decision | None:
+        return None if conflict.question else wanted[conflict.where]
+
+    decided = decide_each(start, choose, SIZE)
+    assert [conflict.where for conflict in decided.remaining] == ["/next_actions"]
+    assert find_choices(start, decided.merged.text, SIZE) == wanted
+
+
 def test_decisions_are_read_off_a_document_on_one_line() -> None:
     texts = [json.dumps({"a": a, "b": b, "c": c}) for a, b, c in ((1, 1, 1), (2, 2, 2), (3, 3, 3))]
     start = merge_texts(texts[0], texts[1], texts[2])
