@@ -81,9 +81,8 @@ class Blobs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None or self._asked or self._left:
-            self._process.kill()
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()  # what it would still write is not waited for
         self._end()
 
     def read(self, name: str) -> bytes | int | None:
@@ -131,8 +130,8 @@ class Blobs:
 
     def _ask(self, names: Sequence[str]) -> bool:
         """Ask git for several contents; return whether it still runs."""
-        while self._asked and self._read_header():  # the caller did not read all earlier answers
-            continue
+        while self._asked and self._read_header():
+            pass  # the caller did not read all earlier answers
         self._skip()
         self._asked = len(names)
         assert self._process.stdin
@@ -159,7 +158,6 @@ class Blobs:
         while self._left > 1:
             piece = self._process.stdout.read(min(self._left - 1, _PIECE))
             if not piece:
-                self._left = 0
                 raise CheckpointError("git cat-file ended in the middle of an object", _DAMAGED)
             self._left -= len(piece)
             yield piece
@@ -167,7 +165,7 @@ class Blobs:
     def _skip(self) -> None:
         assert self._process.stdout
         for _ in self._pieces():
-            continue
+            pass
         if self._left:
             self._process.stdout.read(1)  # the line feed behind every content
             self._left = 0

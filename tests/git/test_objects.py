@@ -1,12 +1,18 @@
 """Blobs, trees and differences, in the real git."""
 
 import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git import objects
 from checkpoint_git.git.objects import (
     Blobs,
+    Change,
     Header,
     TreeEntry,
     blob_id,
@@ -16,14 +22,21 @@ from checkpoint_git.git.objects import (
     diff_trees,
     diff_work_tree,
     find_commit,
+    find_missing,
+    has_commit,
     is_id,
+    parse_changes,
+    read_beginnings,
+    read_blob,
     read_bounded,
+    read_commit,
     read_headers,
     read_index,
     read_object_format,
     read_tree,
 )
 from tests.support.repos import GitRepo
+from tests.support.streams import Entry, Stream
 
 ODD = "päck age/b'\"\t\n\udcff"
 
@@ -86,6 +99,121 @@ def test_a_large_blob_is_told_by_its_size_and_what_is_left_unread_is_skipped(
         assert next(reader.read_all([small, large, small])) == b"small"
 
 
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """Return the processes of git that the module starts to read objects, as they are added."""
+    processes: list[subprocess.Popen[bytes]] = []
+    start = objects.start_git
+
+    def note(*words: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = start(*words, **options)
+        processes.append(process)
+        return process
+
+    monkeypatch.setattr(objects, "start_git", note)
+    return processes
+
+
+def test_git_is_ended_with_its_reader_whatever_it_would_still_write(
+    repo: GitRepo, top: str, started: list[subprocess.Popen[bytes]]
+) -> None:
+    small, large = write_blob(repo, b"small"), write_blob(repo, b"x" * 3_000_000)
+
+    with Blobs(top) as reader:
+        assert list(reader.read_all([small, large])) == [b"small", b"x" * 3_000_000]
+    with Blobs(top, limit=10) as reader:
+        assert reader.read(large) == 3_000_000
+    with Blobs(top) as reader:
+        assert next(reader.read_all([small, small])) == b"small"
+    with pytest.raises(KeyError), Blobs(top) as reader:
+        raise KeyError
+
+    assert [process.returncode for process in started] == [-signal.SIGKILL] * 4
+
+
+def test_many_long_names_of_large_contents_block_nobody(repo: GitRepo, top: str) -> None:
+    # together they fit into neither pipe
+    stream = Stream()
+    stream.commit("main", [], {"a" * 250: "x" * 70_000})
+    stream.write(repo)
+    with Blobs(top) as reader:
+        sizes = [len(content or b"") for content in reader.read_all(["main:" + "a" * 250] * 390)]
+    assert sizes == [70_000] * 390
+
+
+def use_script(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Let a shell's script answer in place of `git cat-file --batch`."""
+
+    def start(words: list[str], cwd: str, **_: object) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(["sh", "-c", script], cwd=cwd, stdin=pipe, stdout=pipe)
+
+    monkeypatch.setattr(objects, "start_git", start)
+
+
+def test_where_git_ends_over_a_missing_object_the_rest_is_asked_again(
+    repo: GitRepo, top: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [write_blob(repo, b"%d" % number) for number in range(5)]
+    use_script(monkeypatch, "head -n 2 | git cat-file --batch")
+    with Blobs(top) as reader:
+        assert list(reader.read_all(names)) == [b"0", b"1", None, b"3", b"4"]
+
+
+def test_a_git_that_ends_all_the_time_is_an_error(
+    top: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_script(monkeypatch, "true")
+    with Blobs(top) as reader:
+        assert list(reader.read_all(["0" * 40] * 5)) == [None] * 5
+        with pytest.raises(CheckpointError, match="exited repeatedly") as raised:
+            list(reader.read_all(["0" * 40] * 100))
+    assert "git fsck" in str(raised.value.hint)
+
+
+def test_a_git_that_ends_within_a_content_is_an_error(
+    top: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_script(monkeypatch, f"read name; echo {'0' * 40} blob 10; echo abc")
+    with pytest.raises(CheckpointError, match="middle of an object"), Blobs(top) as reader:
+        reader.read("0" * 40)
+
+
+def test_a_blob_is_read_alone_unless_it_is_missing_or_larger_than_a_checkpoint(
+    repo: GitRepo, top: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 1_100_000
+    monkeypatch.setattr(objects, "MAX_BYTES", most)
+    stream = Stream()
+    sizes = {"full": "x" * most, "large": "x" * (most + 1), "small": "x", "empty": ""}
+    stream.commit("main", [], sizes)
+    stream.write(repo)
+    found = {name: read_blob(top, f"main:{name}") for name in [*sizes, "gone"]}
+    assert {name: content and len(content) for name, content in found.items()} == {
+        "full": most,
+        "large": None,
+        "small": 1,
+        "empty": b"",
+        "gone": None,
+    }
+    first, second = read_beginnings(top, ["main:large", "main:empty"])
+    assert (len(first), second) == (1 << 20, b"")
+    with pytest.raises(CheckpointError, match="no object main:gone") as raised:
+        list(read_beginnings(top, ["main:gone"]))
+    assert "GIT_NO_LAZY_FETCH=0" in str(raised.value.hint)
+    names = ["main:full", "main:gone", "main", "0" * 40]
+    assert find_missing(top, names) == {"main:gone", "0" * 40}
+
+
+def test_where_nothing_is_asked_git_is_not_started(
+    top: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert list(read_bounded(top, [])) == list(read_beginnings(top, [])) == []
+    assert read_headers(top, []) == diff_parents(top, []) == diff_trees(top, "a", "a") == []
+    assert diff_tree_pairs(top, []) == {}
+
+
 def test_the_name_of_a_branch_means_the_branch(repo: GitRepo, top: str) -> None:
     first = repo.commit("first")
     repo.git("tag", "main")
@@ -93,6 +221,49 @@ def test_the_name_of_a_branch_means_the_branch(repo: GitRepo, top: str) -> None:
     second = repo.commit("second")
     found = [find_commit(top, rev) for rev in ("main", "main~1", "HEAD^", "only", first, "none")]
     assert found == [second, first, first, first, first, ""]
+
+
+def test_a_ref_of_an_odd_name_takes_the_place_of_no_other(repo: GitRepo, top: str) -> None:
+    # anybody may push such names
+    first = repo.commit("first")
+    second = repo.commit("second")
+    refs = {
+        "refs/heads/HEAD": first,
+        "refs/heads/MERGE_HEAD": second,
+        "refs/heads/refs/heads/main": first,
+        f"refs/heads/{second}": first,
+        "refs/tags/a/HEAD": first,
+        "refs/heads/a/HEAD": second,
+        "refs/tags/origin/dev": first,
+        "refs/heads/origin/dev": first,
+        "refs/remotes/origin/dev": second,
+        "refs/heads/own": second,
+        "refs/remotes/origin/own": first,
+        "refs/remotes/origin/theirs": second,
+    }
+    commands = "".join(f"create {ref} {commit}\n" for ref, commit in refs.items())
+    repo.run("git", "update-ref", "--stdin", stdin=commands.encode())
+    (repo.path / ".git/MERGE_HEAD").write_text(first)
+
+    means_first = ["MERGE_HEAD", "own~1", "HEAD@{1}"]
+    means_second = ["HEAD", "@", "refs/heads/main", second, "a/HEAD", "origin/dev", "own", "theirs"]
+    assert {rev: find_commit(top, rev) for rev in means_first} == dict.fromkeys(means_first, first)
+    assert {rev: find_commit(top, rev) for rev in means_second} == dict.fromkeys(
+        means_second, second
+    )
+
+
+def test_a_commit_that_is_not_there_is_told_from_a_repository_that_is_not(
+    repo: GitRepo, top: str, tmp_path: Path
+) -> None:
+    commit = repo.commit()
+    assert read_commit(top, "main") == commit
+    assert has_commit(top, "main")
+    assert not has_commit(top, "gone")
+    with pytest.raises(CheckpointError, match="'gone' names no commit"):
+        read_commit(top, "gone")
+    with pytest.raises(CheckpointError, match="not a git repository"):
+        read_commit(str(tmp_path), "main")
 
 
 def test_objects_are_told_by_their_names(repo: GitRepo, top: str) -> None:
@@ -123,6 +294,25 @@ def test_trees_and_the_index_hold_paths_of_any_name(repo: GitRepo, top: str) -> 
     assert read_index(top, unmerged=True) == []
 
 
+def test_an_executable_is_a_file_and_links_and_submodules_are_none() -> None:
+    modes = ["100644", "100755", "120000", "160000", "040000"]
+    assert [TreeEntry(mode, "1").is_file for mode in modes] == [True, True, False, False, False]
+
+
+def test_an_unmerged_file_is_in_the_index_once_for_each_side(repo: GitRepo, top: str) -> None:
+    repo.diverge({"a": "0\n", "b": "0\n"}, {"a": "1\n"}, {"a": "2\n"})
+    repo.git("merge", "-q", "right", check=False)
+    stages = [("a", 1), ("a", 2), ("a", 3)]
+    entries = read_index(top)
+    assert [(entry.path, entry.stage) for entry in entries] == [*stages, ("b", 0)]
+    assert read_index(top, unmerged=True) == entries[:3]
+    assert read_index(top, ["b"]) == entries[3:]
+    assert read_index(top, resolved=True) == []
+    repo.git("add", "a")
+    assert read_index(top, unmerged=True) == []
+    assert read_index(top, resolved=True) == entries[:3]
+
+
 def test_differences_of_commits_index_and_work_tree(repo: GitRepo, top: str) -> None:
     assert diff_index(top, "HEAD") == []
     repo.write("kept", "1\n" * 30)
@@ -140,6 +330,10 @@ def test_differences_of_commits_index_and_work_tree(repo: GitRepo, top: str) -> 
     }
     second = repo.commit()
     (renamed,) = (one for one in diff_trees(top, first, second, renames=True) if one.came_from)
+    assert [one.came_from for one in diff_trees(top, first, second)] == ["", ""]
+    assert [one.path for one in diff_trees(top, first, second, ["moved"])] == ["moved"]
+    assert [one.came_from for one in diff_index(top, first)] == ["", ""]
+    assert [one.came_from for one in diff_index(top, first, renames=True)] == ["kept"]
     assert (renamed.came_from, renamed.path) == ("kept", "moved")
     repo.write("moved", "changed")
     (changed,) = diff_work_tree(top, "HEAD")
@@ -153,6 +347,45 @@ def test_differences_of_commits_index_and_work_tree(repo: GitRepo, top: str) -> 
     assert found[pairs[0]] == diff_trees(top, first, second, renames=True)
     assert [one.path for one in found[pairs[1]] if one.came_from] == ["kept"]
     assert found[pairs[2]] == []
+    assert diff_tree_pairs(top, pairs[:1]) == {pairs[0]: diff_trees(top, first, second)}
+    assert diff_tree_pairs(top, pairs, ["other"]) == {pair: [] for pair in pairs}
+
+
+def test_records_of_changes_are_taken_apart() -> None:
+    nothing, zero = "000000", "0" * 40
+    records = [
+        f":100644 100755 {'1' * 40} {'2' * 40} M", "a",
+        f":{nothing} 100644 {zero} {zero} A", ":b\nc",
+        f":120000 {nothing} {'3' * 40} {zero} D", "d",
+        f":100644 100644 {'4' * 40} {'5' * 40} R090", "e", "f",
+        f":100644 100644 {'4' * 40} {'5' * 40} C100", "g", "h",
+        f"::100644 {nothing} 100644 {'6' * 40} {zero} {'7' * 40} RA", "i",
+        "",
+    ]  # fmt: skip
+    old, new = TreeEntry("100644", "4" * 40), TreeEntry("100644", "5" * 40)
+    changes = parse_changes("\0".join(records).encode())
+    assert changes == [
+        Change("a", (TreeEntry("100644", "1" * 40),), TreeEntry("100755", "2" * 40)),
+        Change(":b\nc", (None,), TreeEntry("100644", zero)),
+        Change("d", (TreeEntry("120000", "3" * 40),), None),
+        Change("f", (old,), new, "e"),
+        Change("h", (old,), new, "g"),
+        Change("i", (TreeEntry("100644", "6" * 40), None), TreeEntry("100644", "7" * 40)),
+    ]
+    assert [change.old for change in changes[-2:]] == [old, TreeEntry("100644", "6" * 40)]
+
+
+def test_a_path_with_line_breaks_is_no_header_of_a_pair(repo: GitRepo, top: str) -> None:
+    stream = Stream()
+    odd = f"a\n{'1' * 40} {'2' * 40}\n"
+    stream.commit("one", [], {odd: "1\n", "z": "1\n"})
+    stream.commit("two", ["one"], {odd: Entry("100755", b"1\n"), "z": None})
+    stream.write(repo)
+    one, two = (repo.git("rev-parse", f"{name}^{{tree}}") for name in ("one", "two"))
+    found = diff_tree_pairs(top, [(one, two), (two, one)])
+    assert [change.path for change in found[one, two]] == [odd, "z"]
+    assert [change.path for change in found[two, one]] == [odd, "z"]
+    assert [change.after and change.after.mode for change in found[one, two]] == ["100755", None]
 
 
 def test_a_merge_changes_what_no_parent_has_so(repo: GitRepo, top: str) -> None:
