@@ -241,7 +241,16 @@ def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointEr
     if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
     what = escape_controls(shorten(first_line, 300)) or f"exit code {result.code}"
-    return CheckpointError(f"git {words[0]} failed in {escape_controls(cwd)}: {what}", hint)
+    name = _name_command(words)
+    return CheckpointError(f"git {name} failed in {escape_controls(cwd)}: {what}", hint)
+
+
+def _name_command(words: Sequence[str]) -> str:
+    """Return git's command; options of git itself may be before it."""
+    position = 0
+    while words[position].startswith("-"):
+        position += 2 if words[position] == "-c" else 1
+    return words[position]
 
 
 def quote_path(path: bytes) -> bytes:
