@@ -9,8 +9,16 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.git.objects import Change, TreeEntry
 from checkpoint_git.git.pushed import Push, read_pushed
-from checkpoint_git.git.staged import read_committed, read_staged, read_staged_changes
+from checkpoint_git.git.staged import (
+    Loss,
+    find_losses,
+    read_committed,
+    read_losses,
+    read_staged,
+    read_staged_changes,
+)
 from tests.support.repos import GitRepo
 
 A, B = ".checkpoints/a.checkpoint.json", "päck age/.checkpoints/b'\"\t.checkpoint.json"
@@ -30,7 +38,10 @@ def test_some_of_the_files_can_be_read_alone(repo: GitRepo) -> None:
     repo.write(A, "a\n")
     repo.write(B, "b\n")
     repo.git("add", ".")
-    assert list(read_staged(str(repo.path)).files.only({B, "none"})) == [(B, b"b\n")]
+    files = read_staged(str(repo.path)).files
+    some = files.only({B, "none"})
+    assert list(some) == [(B, b"b\n")]
+    assert (len(files), len(some)) == (2, 1)
 
 
 def test_a_subfolder_reads_the_whole_index(repo: GitRepo) -> None:
@@ -51,6 +62,18 @@ def test_only_changes_against_head_are_read_when_asked(repo: GitRepo) -> None:
     repo.git("rm", "-q", "--cached", A)
     repo.git("add", B)
     assert list(read_staged_changes(str(repo.path)).files) == [(B, b"2\n")]
+    repo.git("reset", "-q", "--hard")
+    phase, execution = "memory/state/phase.json", "memory/state/execution.json"
+    for path in (phase, execution):
+        repo.write(path, "1\n")
+    start = repo.commit()
+    repo.write(phase, "2\n")
+    repo.git("add", ".")
+    # a workflow is checked as a whole
+    assert [path for path, _ in read_staged_changes(str(repo.path)).files] == [execution, phase]
+    repo.commit()
+    assert list(read_staged_changes(str(repo.path)).files) == []
+    assert len(read_staged_changes(str(repo.path), start).files) == 2
 
 
 def test_unresolved_files_are_named(repo: GitRepo) -> None:
@@ -73,6 +96,10 @@ def test_links_are_apart(repo: GitRepo) -> None:
     repo.git("add", ".")
     index = read_staged(str(repo.path))
     assert (list(index.files), list(index.links)) == ([], [(A, b"x")])
+    commit = repo.commit()
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{A}")
+    index = read_staged(str(repo.path))
+    assert (list(index.files), list(index.links), index.unmerged) == ([], [], [])
 
 
 def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
@@ -84,6 +111,7 @@ def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
     for rev in (first, "v1", "HEAD~1"):
         assert list(read_committed(str(repo.path), rev).files) == [(A, b"1\n")]
     assert list(read_committed(str(repo.path), "HEAD", set()).files) == []
+    assert list(read_committed(str(repo.path), "HEAD", {A, B}).files) == [(A, b"2\n")]
 
 
 def test_of_a_push_only_what_the_remote_lacks_is_read(repo: GitRepo) -> None:
@@ -136,7 +164,72 @@ def test_what_is_larger_than_a_checkpoint_may_be_is_not_read(repo: GitRepo) -> N
     (large, small) = read_staged(str(repo.path)).files
     assert isinstance(large[1], OSError)
     assert large[1].errno == errno.EFBIG
+    assert str(MAX_BYTES + 1) in str(large[1])
     assert small == (B, b"1\n")
+
+
+def test_a_loss_is_what_was_there_and_is_changed_or_removed() -> None:
+    old, new = TreeEntry("100644", "1"), TreeEntry("100644", "2")
+    changes = [
+        Change("changed", (old,), new),
+        Change("removed", (old,), None),
+        Change("added", (None,), new),
+        Change("changed", (new,), old),
+    ]
+    assert find_losses(changes) == [Loss("changed", "changed"), Loss("removed", "removed")]
+
+
+def test_losses_are_looked_for_in_the_work_tree_or_the_index(repo: GitRepo) -> None:
+    top = str(repo.path)
+    for name in ("a.yaml", "b.yaml", "c.yaml", "d.txt", "sub/e.yaml"):
+        repo.write(name, "1\n")
+    repo.git("add", "a.yaml")
+    assert read_losses(top, "*.yaml") == read_losses(top, "*.yaml", staged=True) == []
+
+    repo.commit()
+    assert read_losses(top, "*.yaml") == []
+    repo.write("a.yaml", "2\n")
+    repo.git("add", "a.yaml")
+    for name in ("b.yaml", "d.txt", "sub/e.yaml"):
+        repo.write(name, "2\n")
+    (repo.path / "c.yaml").unlink()
+    repo.write("new.yaml", "new\n")
+    changed = Loss("a.yaml", "changed")
+    assert read_losses(top, "*.yaml", staged=True) == [changed]
+    assert read_losses(f"{top}/sub", "*.yaml") == [
+        changed,
+        Loss("b.yaml", "changed"),
+        Loss("c.yaml", "removed"),
+    ]
+
+
+def test_a_merge_that_takes_the_other_branchs_file_over_loses_nothing_but_what_it_removes(
+    repo: GitRepo,
+) -> None:
+    top = str(repo.path)
+    base = {"a.yaml": "0\n", "b.yaml": "0\n", "c.yaml": "0\n"}
+    repo.diverge(base, {"a.yaml": "1\n"}, {"a.yaml": "2\n", "b.yaml": "2\n"})
+    theirs = repo.git("rev-parse", "right")
+    repo.git("merge", "-q", "--no-commit", "right", check=False)
+    repo.git("checkout", "-q", "--theirs", "a.yaml")
+    repo.write("c.yaml", "edited\n")
+    repo.git("add", ".")
+    edited = [Loss("c.yaml", "changed")]
+    assert read_losses(top, "*.yaml", staged=True) == edited
+    assert read_losses(top, "*.yaml") == edited
+    repo.write("b.yaml", "edited\n")
+    (repo.path / "c.yaml").unlink()
+    repo.git("add", ".")
+    losses = [Loss("b.yaml", "changed"), Loss("c.yaml", "removed")]
+    assert read_losses(top, "*.yaml", staged=True) == losses
+
+    # pre-merge-commit runs before MERGE_HEAD is there, with the commits' names in its environment
+    (repo.path / ".git/MERGE_HEAD").unlink()
+    others = [Loss("a.yaml", "changed"), *losses]
+    assert read_losses(top, "*.yaml", staged=True) == others
+    for name, found in ((theirs, losses), ("0" * 40, others), ("right", others)):
+        env = {"HOME": "/", f"GITHEAD_{name}": "right"}
+        assert read_losses(top, "*.yaml", staged=True, env=env) == found
 
 
 READERS = [
