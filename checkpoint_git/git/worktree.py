@@ -66,7 +66,9 @@ def read_ignored(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -
 
 def read_ignoring(work_tree: str, path: str, env: Mapping[str, str]) -> tuple[str, str, str]:
     """Return (file, number, text) of the line that makes git ignore a path, else empty texts."""
-    found = read_names(["check-ignore", "-v", "-z", "--", path], work_tree, env=env, check=False)
+    words = ["check-ignore", "-v", "-z", "--stdin"]  # with -z git takes paths from there alone
+    stdin = os.fsencode(path) + b"\0"
+    found = read_names(words, work_tree, stdin=stdin, env=env, check=False)
     if len(found) < 3:
         return "", "", ""
     return found[0], found[1], found[2]

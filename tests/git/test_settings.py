@@ -66,6 +66,8 @@ def test_a_setting_is_found_among_those_of_git_or_by_default() -> None:
 def test_a_flag_is_read_as_git_reads_it(repo: GitRepo) -> None:
     env = dict(os.environ)
     assert read_flag(SESSION_BLOCKS, str(repo.path), env) is None
+    repo.git("config", SESSION_BLOCKS, "perhaps")
+    assert read_flag(SESSION_BLOCKS, str(repo.path), env) is None
     for text, value in (("yes", True), ("off", False)):
         repo.git("config", SESSION_BLOCKS, text)
         assert read_flag(SESSION_BLOCKS, str(repo.path), env) is value

@@ -104,6 +104,7 @@ def test_links_are_apart(repo: GitRepo) -> None:
 
 def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
     repo.write(A, "1\n")
+    repo.write("src/main.py", "no checkpoint\n")
     first = repo.commit()
     repo.git("tag", "-a", "v1", "-m", "v1")
     repo.write(A, "2\n")

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.git.refs import read_default_branch
-from checkpoint_git.git.worktree import list_roots, read_changed, read_uncommitted, read_unmerged
+from checkpoint_git.git.worktree import (
+    list_roots,
+    read_changed,
+    read_ignored,
+    read_ignoring,
+    read_uncommitted,
+    read_unmerged,
+    read_untracked,
+)
 from tests.support.repos import GitRepo
 
 
@@ -66,19 +74,55 @@ def test_folders_of_checkpoints_are_found_and_outside_git_none(
     repo.write("deep/er/.checkpoints/b.checkpoint.json", "{}")
     assert list_roots(str(repo.path), env) == [str(repo.path), str(repo.path / "deep/er")]
     assert list_roots(str(repo.path), env, tracked=True) == []
+    # a workflow needs no folder of checkpoints, and what git ignores is nobody's work
+    repo.write("flow/memory/state/phase.json", "{}")
+    repo.write("built/.checkpoints/c.checkpoint.json", "{}")
+    repo.write(".gitignore", "built\n")
+    assert list_roots(str(repo.path), env) == [str(repo.path), str(repo.path / "deep/er")]
+    repo.git("add", ".")
+    (repo.path / ".checkpoints/a.checkpoint.json").unlink()
+    (repo.path / ".checkpoints").rmdir()
+    repo.write("new/.checkpoints/d.checkpoint.json", "{}")
+    assert list_roots(str(repo.path), env, tracked=True) == [str(repo.path / "deep/er")]
     assert list_roots(str(tmp_path), env) == []
+
+
+def test_of_files_that_are_not_added_it_is_known_which_git_ignores(
+    repo: GitRepo, env: dict[str, str]
+) -> None:
+    top = str(repo.path)
+    names = ["added", "new*", "newer", "dist/x", "ü\n"]
+    for name in names:
+        repo.write(name, "x")
+    repo.write(".gitignore", "# what is built\ndist/\n")
+    repo.git("add", "added")
+
+    asked = ["added", "new*", "dist/x", "ü\n", "gone"]
+    found = read_untracked(top, asked, env)
+    assert found == {"new*": False, "dist/x": True, "ü\n": False}
+    assert read_untracked(top, ["added"], env) == {}
+    # a file that is not there can be ignored, too
+    assert read_ignored(top, ["dist/y", "new*", "dist/ü\n"], env) == ["dist/y", "dist/ü\n"]
+
+    assert read_ignoring(top, "dist/x", env) == (".gitignore", "2", "dist/")
+    assert read_ignoring(top, "newer", env) == ("", "", "")
 
 
 def test_changed_is_what_differs_from_head(repo: GitRepo, env: dict[str, str]) -> None:
     repo.write("a", "1")
     repo.write("b*", "1")
     repo.write("c", "1")
+    repo.write(".gitignore", "")
     repo.commit()
     repo.write("a", "2")
     repo.write("b*", "2")
     repo.git("add", "b*")
     repo.write("new", "1")
-    assert read_changed(str(repo.path), ["a", "b*", "c", "new"], env) == {"a", "b*", "new"}
+    repo.write("folder/new", "1")
+    repo.git("mv", "c", "moved")
+    asked = ["a", "b*", "c", "new", "folder/new", "moved", ".gitignore"]
+    assert read_changed(str(repo.path), asked, env) == {*asked} - {".gitignore"}
+    assert read_changed(str(repo.path), ["folder"], env) == {"folder/new"}
     assert read_changed(str(repo.path), [], env) == set()
 
 

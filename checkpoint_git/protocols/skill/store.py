@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise, blank, command, join_hints
-from checkpoint_git.core.terminal_text import escape_controls, plain_path
+from checkpoint_git.core.terminal_text import escape_controls, plain_path, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, check_way, find_place, relative_path
 from checkpoint_git.disk.read import FileContent, open_plain, read_content
@@ -378,7 +378,7 @@ def _name_ignoring(top: str, path: str, env: Mapping[str, str]) -> str:
     source, number, pattern = read_ignoring(top, path, clean_env(env))
     if not source:
         return "remove its line from .gitignore, or add it anyway"
-    return f'remove the line "{pattern}" from {source}:{number}, or add it anyway'
+    return f'remove the line "{shorten(pattern, 100)}" from {source}:{number}, or add it anyway'
 
 
 def write_checkpoint(place: Place, skill: str, known: bytes | None, data: bytes) -> None:

@@ -258,10 +258,12 @@ def test_what_git_does_not_have_is_named_as_it_is_typed_in_the_folder(repo: GitR
     )
     (found,) = store.find_untracked(place, [path], os.environ, str(repo.path / "sub"))
     assert str(found.hint) == f"git add {path.removeprefix('sub/')}"
-    repo.write(".gitignore", ".checkpoints\n")
+    repo.write(".gitignore", "dist\n.checkpoints\n")
     (found,) = store.find_untracked(place, [path], os.environ)
     assert (found.code, found.level) == ("git/ignored", "warning")
-    assert str(found.hint).endswith(f"git add -f {path}")
+    assert str(found.hint) == (
+        f'remove the line ".checkpoints" from .gitignore:2, or add it anyway: git add -f {path}'
+    )
     repo.git("add", "-f", path)
     assert store.find_untracked(place, [path], os.environ) == []
 
