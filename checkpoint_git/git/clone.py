@@ -90,7 +90,9 @@ def find_claims(
 
     Git is started only where there may be any.
     """
-    if not work_tree or not _may_be_claimed(find_common_dir(git_dir or "")):
+    if work_tree is None or git_dir is None:
+        return []
+    if not _may_be_claimed(find_common_dir(git_dir)):
         return []
     from checkpoint_git.git.leases import read_claims
 

@@ -5,6 +5,7 @@ Paths are relative to the top of the work tree, with "/"; ids are full.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from checkpoint_git.core.errors import CheckpointError
@@ -113,11 +114,11 @@ class Blobs:
             some = names[done : done + _AT_ONCE]
             if sum(map(len, some)) > 8 * _LONGEST_NAME:
                 some = some[:1]
-            is_asked = self._ask(some)
+            self._ask(some)
             for _ in some:
                 done += 1
                 # git before 2.44 ends over an object that it may not fetch
-                if not is_asked or not self._read_header():
+                if not self._read_header():
                     self._end()
                     self._ends += 1
                     if self._ends > _MOST_ENDS:
@@ -128,19 +129,16 @@ class Blobs:
                     break  # the rest is asked again
                 yield self._left - 1 if self._left else None
 
-    def _ask(self, names: Sequence[str]) -> bool:
-        """Ask git for several contents; return whether it still runs."""
+    def _ask(self, names: Sequence[str]) -> None:
+        """Ask git for several contents. If it has ended, the first header shows that."""
         while self._asked and self._read_header():
             pass  # the caller did not read all earlier answers
         self._skip()
         self._asked = len(names)
         assert self._process.stdin
-        try:
+        with suppress(OSError):
             self._process.stdin.write(b"".join(os.fsencode(name) + b"\n" for name in names))
             self._process.stdin.flush()
-        except OSError:
-            return False
-        return True
 
     def _read_header(self) -> list[bytes]:
         """Return the words of an answer's first line, [] if git has ended."""

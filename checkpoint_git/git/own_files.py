@@ -61,15 +61,15 @@ def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
 
     H: in the index. M: unmerged. S: left out by a sparse checkout.
     """
-    if not git_dir:
+    if not git_dir or not work_tree:
         return ""
-    if not work_tree or not find_unlisted(git_dir, [path]):
+    if not find_unlisted(git_dir, [path]):
         return "H"
     from checkpoint_git.git.run import clean_env, run_git
 
     words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", path]
     with suppress(CheckpointError):  # git is missing: what needs it says so
-        return run_git(words, work_tree, env=clean_env(os.environ), check=False).out[:1].decode()
+        return run_git(words, work_tree, env=clean_env(os.environ)).out[:1].decode()
     return ""
 
 
@@ -82,13 +82,11 @@ def _may_be_unmerged(index: bytes) -> bool:
         tail = ending.encode() + b"\0"
         found = -1
         while (found := index.find(tail, found + 1)) >= 0:
-            # backwards to where the two bytes before hold the stage and, in 12 bits, the length of
-            # the name from there
-            end = start = found + len(tail) - 1
-            while start > 2 and index[start - 1] and end - start < 0xFFF:
-                start -= 1
-                flags, size = index[start - 2], index[start - 1]
-                if flags & 0x30 and (flags & 0xF) << 8 | size == end - start:
+            # in the two bytes before an entry's name are its stage and, in 12 bits, its length
+            end = found + len(tail) - 1
+            for start in range(found, index.rfind(b"\0", 0, found), -1):
+                flags = int.from_bytes(index[start - 2 : start], "big")
+                if flags & 0x3000 and flags & 0xFFF == end - start:
                     return True
 
     return False

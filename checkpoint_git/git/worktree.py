@@ -69,7 +69,7 @@ def read_ignoring(work_tree: str, path: str, env: Mapping[str, str]) -> tuple[st
     words = ["check-ignore", "-v", "-z", "--stdin"]  # with -z git takes paths from there alone
     stdin = os.fsencode(path) + b"\0"
     found = read_names(words, work_tree, stdin=stdin, env=env, check=False)
-    if len(found) < 3:
+    if not found:
         return "", "", ""
     return found[0], found[1], found[2]
 

@@ -3,9 +3,11 @@ again.
 """
 
 import os
+from pathlib import Path
 
 import pytest
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.attributes import (
     add_attributes,
     adopt_lines,
@@ -13,6 +15,7 @@ from checkpoint_git.git.attributes import (
     find_other_driver,
     find_others,
     has_attributes,
+    read_attribute,
     read_shared_merge_attributes,
     remove_attributes,
     restore_lines,
@@ -68,10 +71,38 @@ def test_an_adopted_line_keeps_its_other_attributes() -> None:
     assert adopt_lines(OTHER).splitlines()[1] == b".checkpoints/*.json merge=checkpoint text"
 
 
+def test_a_line_that_was_edited_since_it_was_adopted_stays_as_it_is() -> None:
+    adopted = adopt_lines(OTHER)
+    edited = adopted.replace(b"merge=checkpoint text", b"merge=checkpoint -text")
+    assert restore_lines(edited) == b".checkpoints/*.json merge=checkpoint -text\n"
+    both = OTHER + OTHER.replace(b"opchain-", b"")
+    assert restore_lines(both) == both
+
+
 def test_a_file_that_was_made_for_us_is_gone_when_nothing_was_added() -> None:
     made = add_attributes(None)
     assert remove_attributes(made) is None
     assert remove_attributes(made + b"*.c text\n") == b"*.c text\n"
+
+
+def test_an_attribute_is_read_for_each_path_and_without_a_repository_only_on_request(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write(".gitattributes", "*.a merge=one\nsub/ü* merge=two\n")
+    sub = str(repo.path / "sub")
+    repo.write("sub/x", "")
+    found = read_attribute("merge", sub, ["x.a", "üb\nc", "y"])
+    assert found == {"x.a": "one", "üb\nc": "two", "y": "unspecified"}
+    options = ["-c", f"core.attributesFile={repo.write('more', 'y merge=three')}"]
+    assert read_attribute("merge", sub, ["y"], dict(os.environ), options) == {"y": "three"}
+
+    with pytest.raises(CheckpointError, match="check-attr failed"):
+        read_attribute("merge", str(tmp_path), ["x"])
+    assert read_attribute("merge", str(tmp_path), ["x"], check=False) == {}
+    other = {**os.environ, "GIT_DIR": str(repo.path / ".git"), "GIT_WORK_TREE": str(repo.path)}
+    assert read_attribute("merge", str(tmp_path), ["x"], other) == {"x": "unspecified"}
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert read_attribute("merge", sub, []) == {}
 
 
 # what .gitattributes gives to clones that have no settings of their own
@@ -87,6 +118,8 @@ def test_what_only_this_clone_has_does_not_count(repo: GitRepo) -> None:
     repo.write(".git/info/attributes", "*.json merge=mine\n")
     repo.git("config", "core.attributesFile", str(repo.write("mine", "*.json merge=mine\n")))
     assert read_shared(repo) == {PATH: "unspecified"}
+    env = clean_env(os.environ)
+    assert read_shared_merge_attributes(str(repo.path), ["../outside"], env) == {}
 
 
 @pytest.mark.parametrize("file", [".gitattributes", ".checkpoints/.gitattributes"])

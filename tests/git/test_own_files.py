@@ -9,6 +9,7 @@ from checkpoint_git.git.own_files import (
     find_unlisted,
     find_unmerged,
     has_nested_folders,
+    read_start,
     read_tag,
 )
 from tests.support.repos import GitRepo
@@ -26,6 +27,10 @@ def test_what_the_index_lists_needs_no_question_to_git(repo: GitRepo) -> None:
     repo.git("rm", "-q", "--cached", PATH)
     assert find_unlisted(str(repo.path / ".git"), paths) == paths[:3]
     assert find_unlisted(str(repo.path / "nowhere"), paths) == paths
+    long = ["a/" * 2_100 + "b", "a/" * 2_100 + "c"]  # their lengths do not fit into the index
+    blob = repo.git("hash-object", "-w", str(repo.path / PATH))
+    repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{long[0]}")
+    assert find_unlisted(str(repo.path / ".git"), long) == long[1:]
 
 
 def test_a_nul_in_the_name_of_the_common_folder_is_no_bug(tmp_path: Path) -> None:
@@ -38,6 +43,9 @@ def test_an_index_that_holds_not_all_names_in_full_is_left_to_git(
     repo: GitRepo, packing: list[str]
 ) -> None:
     repo.write("app/.a", "")
+    repo.write(PATH, checkpoint_text())
+    repo.commit()
+    assert not has_nested_folders(str(repo.path / ".git"))
     repo.write(f"app/{PATH}", checkpoint_text())
     repo.commit()
     assert has_nested_folders(str(repo.path / ".git"))
@@ -88,13 +96,48 @@ def test_the_letter_of_a_path_is_gits_own_where_the_index_is_packed(repo: GitRep
     git_dir = str(repo.path / ".git")
     tags = [read_tag(str(repo.path), git_dir, name) for name in ("aa", "ab", "gone")]
     assert tags == ["H", "H", ""]
-    assert read_tag(str(repo.path), None, "aa") == ""
+    assert read_tag(str(repo.path), None, "aa") == read_tag(None, git_dir, "aa") == ""
+
+
+def test_the_letter_of_a_path_is_that_of_its_entry(repo: GitRepo, tmp_path: Path) -> None:
+    repo.diverge({"a*": "0\n", "aa": "0\n", "ab": "0\n"}, {"a*": "1\n"}, {"a*": "2\n"})
+    repo.git("merge", "-q", "right", check=False)
+    repo.git("update-index", "--skip-worktree", "ab")
+    repo.git("update-index", "--index-version", "4")
+    git_dir = str(repo.path / ".git")
+    tags = [read_tag(str(repo.path), git_dir, name) for name in ("a*", "aa", "ab", "ac")]
+    assert tags == ["M", "H", "S", ""]
+    assert read_tag(str(tmp_path), str(tmp_path), "aa") == ""  # git fails there
 
 
 def test_git_is_not_asked_for_conflicts_if_its_index_shows_that_there_are_none(
     repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repo.write(PATH, checkpoint_text())
+    for number in range(1, 40):  # odd and even lengths, short and long
+        repo.write(f"{'x' * number}/{PATH}", checkpoint_text())
     repo.commit()
+    git_dir = str(repo.path / ".git")
     monkeypatch.setattr("checkpoint_git.git.worktree.read_unmerged", lambda *_: ["asked"])
-    assert find_unmerged(str(repo.path), str(repo.path / ".git"), os.environ) == []
+    assert find_unmerged(str(repo.path), git_dir, os.environ) == []
+    assert find_unmerged(str(repo.path), str(repo.path / "gone"), os.environ) == []
+    repo.write(".git/index", b"DIRC\0\0\0\2 phase.json\0 phase.json\0x")
+    assert find_unmerged(str(repo.path), git_dir, os.environ) == []
+    repo.write(".git/index", b"phase.json\0 damaged")
+    assert find_unmerged(str(repo.path), git_dir, os.environ) == []
+
+
+def test_the_start_of_a_file_is_read_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    os.mkfifo(tmp_path / "pipe")
+    assert read_start(str(tmp_path / "file"), 2) == b"ab"
+    assert read_start(str(tmp_path / "file"), 4) == b"abc"
+    for name in ("pipe", "gone", ".", "file/x"):
+        assert read_start(str(tmp_path / name), 4) == b""
+
+
+def test_the_common_folder_is_that_of_all_work_trees(tmp_path: Path) -> None:
+    assert find_common_dir(str(tmp_path)) == str(tmp_path)
+    (tmp_path / "commondir").write_text("../..\n")
+    assert find_common_dir(str(tmp_path)) == str(tmp_path.parent.parent)
+    (tmp_path / "commondir").write_text("/elsewhere\n")
+    assert find_common_dir(str(tmp_path)) == "/elsewhere"

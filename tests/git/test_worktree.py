@@ -104,6 +104,8 @@ def test_of_files_that_are_not_added_it_is_known_which_git_ignores(
     # a file that is not there can be ignored, too
     assert read_ignored(top, ["dist/y", "new*", "dist/ü\n"], env) == ["dist/y", "dist/ü\n"]
 
+    assert read_ignored(top, ["new*"], env) == []
+
     assert read_ignoring(top, "dist/x", env) == (".gitignore", "2", "dist/")
     assert read_ignoring(top, "newer", env) == ("", "", "")
 

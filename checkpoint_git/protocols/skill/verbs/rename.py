@@ -137,7 +137,7 @@ def _check_free(place: Place, skill: str, new: str) -> None:
             raise CheckpointError(f"{escape_controls(known)} already exists", hint)
 
     shown = layout.relative_checkpoint_path(place, new)
-    if place.git_dir and read_tag(place.work_tree, place.git_dir, shown):
+    if read_tag(place.work_tree, place.git_dir, shown):
         raise CheckpointError(f"{shown} is not here, but still in git's index", hint)
     if store.list_history(place, new):
         folder = f"{layout.DIRECTORY}/{layout.HISTORY}"
