@@ -78,15 +78,13 @@ def _may_be_unmerged(index: bytes) -> bool:
 
     Asking git is sure, and takes a process.
     """
-    for ending in {kind.parts[-1] for kind in KINDS}:
-        tail = ending.encode() + b"\0"
-        found = -1
-        while (found := index.find(tail, found + 1)) >= 0:
+    for ending in {kind.parts[-1].encode() for kind in KINDS}:
+        for before in index.split(ending + b"\0")[:-1]:
             # in the two bytes before an entry's name are its stage and, in 12 bits, its length
-            end = found + len(tail) - 1
-            for start in range(found, index.rfind(b"\0", 0, found), -1):
-                flags = int.from_bytes(index[start - 2 : start], "big")
-                if flags & 0x3000 and flags & 0xFFF == end - start:
+            text = before + ending
+            for start in range(len(before), before.rfind(b"\0"), -1):
+                flags = int.from_bytes(text[start - 2 : start], "big")
+                if flags & 0x3000 and flags & 0xFFF == len(text) - start:
                     return True
 
     return False

@@ -72,9 +72,9 @@ def test_a_conflict_of_each_of_our_files_is_found_and_no_other(repo: GitRepo) ->
     blob = repo.git("hash-object", "-w", str(repo.write("x", "1")))
     git_dir = str(repo.path / ".git")
 
-    def unmerged(*paths: str) -> list[str]:
+    def unmerged(*paths: str, stages: tuple[int, ...] = (1, 2, 3)) -> list[str]:
         repo.git("read-tree", "--empty")
-        lines = "".join(f"100644 {blob} {stage}\t{path}\n" for path in paths for stage in (1, 2, 3))
+        lines = "".join(f"100644 {blob} {stage}\t{path}\n" for path in paths for stage in stages)
         subprocess.run(
             ["git", "update-index", "--index-info"], cwd=repo.path, input=lines.encode(), check=True
         )
@@ -83,6 +83,7 @@ def test_a_conflict_of_each_of_our_files_is_found_and_no_other(repo: GitRepo) ->
     assert unmerged("docs/page.md", "build.checkpoint.txt") == []
     for path in (PATH, f"app/{PATH}", "memory/state/phase.json"):
         assert unmerged("docs/page.md", path) == [path]
+        assert unmerged(path, stages=(2,)) == unmerged(path, stages=(1,)) == [path]
         repo.git("read-tree", "--empty")
         repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
         assert find_unmerged(str(repo.path), git_dir, os.environ) == []
