@@ -188,10 +188,11 @@ def find_conflicts(
 
 
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
-    # Python and the driver, in quotes: to compile a pattern takes longer than all the rest here
-    python, between, driver, *_ = [*config.partition(_DRIVER)[2].split(b"'"), b"", b""]
-    is_plain = between == b" && test -f " and not {*python, *driver}.intersection(b'"\\%\n\0')
-    if is_plain and os.access(python, os.X_OK) and os.path.isfile(driver):
+    # Python and the driver, in quotes: to compile a pattern takes longer than all the rest here.
+    # What is written otherwise is at no such path.
+    python, _, driver, *_ = [*config.partition(_DRIVER)[2].split(b"'"), b"", b""]
+    is_sound = b"\0" not in python + driver
+    if is_sound and os.access(python, os.X_OK) and os.path.isfile(driver):
         return
     from checkpoint_git.git.repository import read_all_settings
     from checkpoint_git.git.run import clean_env

@@ -102,8 +102,10 @@ def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[Stat
         if next(budget, None) is None:
             yield "there"
             return
+        if entry.name == ".git" and head != ".git":
+            continue  # no pattern means git's own folder
         is_folder = entry.is_dir(follow_symlinks=False)
-        if head == "**" and is_folder and entry.name != ".git":
+        if head == "**" and is_folder:
             yield from _walk(entry.path, parts, budget)
         elif fits(entry.name) and (is_folder or not rest):
             yield from _walk(entry.path, rest, budget)
@@ -295,7 +297,8 @@ def _read_uncommitted(
         return {}
     renames = {}
     for change in diff_index(top, "HEAD", env=env, renames=True):
-        renames["", change.came_from] = change.path
+        if change.came_from:
+            renames["", change.came_from] = change.path
     searched = {("", path.rstrip("/")) for path in gone} - renames.keys()
     renames |= history.find_renamed_folders(renames, searched)
 

@@ -81,6 +81,11 @@ def test_a_driver_whose_python_is_gone_is_named(shared: GitRepo) -> None:
             shared.write("it's/package/driver.py", "")
         assert bool(gaps(shared.path)) is found
 
+    # a damaged configuration is git's to refuse
+    config = shared.path / ".git/config"
+    config.write_bytes(config.read_bytes().replace(b"test -x '", b"test -x '\0"))
+    assert find_gaps(place.work_tree, place.git_dir, os.environ) == []
+
 
 def test_without_git_nothing_is_said_of_the_driver(
     shared: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -121,6 +126,8 @@ def test_a_damaged_index_hides_no_other_gap(shared: GitRepo) -> None:
 def test_outside_git_nothing_is_missing(tmp_path: Path) -> None:
     (tmp_path / ".checkpoints").mkdir()
     assert gaps(tmp_path) == []
+    assert find_gaps(None, str(tmp_path), os.environ) == []
+    assert find_gaps(str(tmp_path), None, os.environ) == []
 
 
 @pytest.mark.parametrize("version", [2, 4])
