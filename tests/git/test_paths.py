@@ -59,10 +59,13 @@ def test_an_ordinary_name_is_looked_at_once_and_resolved_nowhere(
         repo.write(name, "x")
     top = str(repo.path)
     asked: list[str] = []
+
+    def note(path: str, *_: object) -> str:
+        asked.append(path)
+        return "missing"
+
     monkeypatch.setattr("checkpoint_git.git.paths.relative_to_top", None)
-    monkeypatch.setattr(
-        "checkpoint_git.git.paths.find_state", lambda path, *_: asked.append(path) or "missing"
-    )
+    monkeypatch.setattr("checkpoint_git.git.paths.find_state", note)
     lookup = Lookup(top, top)
     for path in ("aa", "src", "src/b-c.d/e f", "src/.g"):
         assert lookup.find_state(path) == "there"
