@@ -1,3 +1,4 @@
+import functools
 import os
 import re
 
@@ -18,6 +19,7 @@ NAME = re.compile(r"\bcheckpoint\.[a-z]+[A-Z][A-Za-z]*")
 TABLE = ROOT / "checkpoint_git/git/settings.py"
 
 
+@functools.cache
 def read_sources() -> dict[str, str]:
     files = [
         path
