@@ -70,7 +70,7 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
 def _is_known(work_tree: str, remote: str) -> bool:
     """Return whether this clone has a ref of the remote."""
     words = ["for-each-ref", "--count=1", f"refs/remotes/{remote}"]
-    return bool(run_git(words, work_tree, check=False).out)
+    return bool(run_git(words, work_tree).out)
 
 
 def read_commit_changes(work_tree: str, commits: list[str]) -> set[str]:
@@ -124,10 +124,10 @@ def read_new_losses(
     work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None
 ) -> list[Loss]:
     """Return what a commit on a new ref changed or left out. known: as above."""
-    if not run_git(["rev-parse", *known], work_tree, env=env, check=False).out:
+    if not run_git(["rev-parse", *known], work_tree, env=env).out:
         return []  # and no walk through all of the history
     words = ["rev-list", "--boundary", commit, "--not", *known]
-    lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
+    lines = run_git(words, work_tree, env=env).out.decode().splitlines()
     ends = [line[1:] for line in lines if line.startswith("-")]
     losses: dict[Loss, None] = {}
     for end in ends[:_MOST_ENDS]:

@@ -8,8 +8,11 @@ from checkpoint_git.git.pushed import (
     Push,
     is_zero,
     parse_pushes,
+    read_commit_changes,
     read_losses_between,
     read_new_losses,
+    read_pushed,
+    read_pushed_losses,
 )
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import Loss
@@ -77,3 +80,32 @@ def test_a_push_reports_what_it_changed_or_removed_and_not_what_others_did(repo:
         Loss("c.yaml", "removed"),
     ]
     assert sorted(read_new_losses(str(repo.path), "HEAD", ["theirs"], "*.yaml")) == sorted(found)
+
+
+def test_a_push_is_compared_with_what_this_clone_knows_of_the_remote(repo: GitRepo) -> None:
+    kept, changed, removed = (f".checkpoints/{name}.checkpoint.json" for name in "abc")
+    for name in (kept, changed, removed):
+        repo.write(name, "1\n")
+    first = repo.commit()
+    repo.write(changed, "2\n")
+    repo.write("readme", "no checkpoint\n")
+    (repo.path / removed).unlink()
+    second = repo.commit()
+    blob = repo.git("rev-parse", "HEAD:readme")
+    repo.git("update-ref", "refs/remotes/hub/main", first)
+    assert read_commit_changes(str(repo.path), [second]) == {changed}
+
+    unknown = "1" * 40  # somebody pushed it, and nobody here has fetched it
+    for local_id, remote_id, remote, sent, lost in (
+        (second, first, "hub", {changed}, {removed, changed}),
+        (second, second, "hub", set(), set()),
+        (second, ZERO, "hub", {changed}, {removed, changed}),
+        (second, unknown, "hub", {changed}, set()),
+        (second, unknown, "https://example.org/x", {kept, changed}, set()),
+        (second, ZERO, "other", {kept, changed}, set()),
+        (blob, ZERO, "hub", set(), set()),  # a tag on a file
+    ):
+        push = Push("refs/heads/main", local_id, "refs/heads/main", remote_id)
+        files = {path for path, _ in read_pushed(str(repo.path), push, remote).files}
+        losses = read_pushed_losses(str(repo.path), push, remote, "**/*.json")
+        assert (files, {loss.path for loss in losses}) == (sent, lost), (remote_id, remote)
