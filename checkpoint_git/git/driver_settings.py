@@ -158,14 +158,17 @@ def read_driver_command(command: str) -> Installed | None:
 
     if "{" in words:
         words = words[words.index("{") + 1 :]
-    if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
-        return None
-    options = dict(pairwise(words[4:]))
+    match words:
+        case [python, "-I", "-S", driver, *rest] if driver.endswith("/driver.py"):
+            options = dict(pairwise(rest))
+        case _:
+            return None
+
     narrative: Narrative = next(
         (rule for rule in get_args(Narrative) if rule == options.get("--narrative")), "auto"
     )
     schemas = (options.get(name, "") for name in ("--merge-schema", "--schema"))
-    return Installed(words[0], words[3], Choices(narrative, *schemas))
+    return Installed(python, driver, Choices(narrative, *schemas))
 
 
 def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
 def _write(words: Sequence[str], work_tree: str, stdin: bytes, env: Mapping[str, str]) -> str:
     result = run_git([*_LASTING, *NO_HOOKS, *words], work_tree, stdin=stdin, env=env, check=False)
     if result.code != 0:
-        raise _explain(words[:1], result, work_tree)
+        raise _explain(words, result, work_tree)
     return result.out.decode("ascii").strip()
 
 

@@ -113,8 +113,6 @@ def _read_plain_arrivals(
             names += [(tip, path) for path in paths]
         headers = objects.read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
         for (tip, path), header in zip(names, headers, strict=True):
-            if header.kind != "blob":
-                continue
             modes = (*objects.FILE_MODES, objects.SYMLINK)
             found = [_Content(path, mode, header.id) for mode in modes]
             found = [content for content in found if content in brought]

@@ -121,7 +121,7 @@ def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
     commits = []
     if _ID.fullmatch(start):
         # `--disambiguate` knows ids only: a branch with such a name is not asked
-        found = run_git(["rev-parse", f"--disambiguate={start}"], work_tree, env=env, check=False)
+        found = run_git(["rev-parse", f"--disambiguate={start}"], work_tree, env=env)
         headers = read_headers(work_tree, found.out.decode().split(), env)
         commits = [header.id for header in headers if header.kind == "commit"]
 

@@ -137,10 +137,10 @@ def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: f
     result = _run(words, cwd, env, timeout)
     if result.code != 0:
         raise _unreachable(remote, result)
-    for line in os.fsdecode(result.out).splitlines():
-        fields = line.split("\t")
-        if len(fields) == 2 and fields[1] == ref:
-            return fields[0]
+    for line in os.fsdecode(result.out).split("\n"):
+        commit, _, name = line.partition("\t")
+        if name == ref:
+            return commit
     return ""
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.run import (
-    GitMissingError,
     check_git_version,
     clean_env,
     git_error,
@@ -24,7 +23,7 @@ class Repository(NamedTuple):  # absolute paths
     git_dir: str  # this work tree's own
     common_dir: str  # shared by all linked worktrees; holds the configuration
     hooks: str  # the folder in which git looks for hooks, "" if core.hooksPath is set to nothing
-    bare: bool = False
+    bare: bool
 
 
 def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
@@ -91,8 +90,6 @@ def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
     try:
         # subprocess would cost as much as git
         return _parse_settings(b"".join(stream_git(words, folder, env=env)))
-    except GitMissingError:
-        raise
     except CheckpointError:  # which does not say why
         return _parse_settings(run_git(words, folder, env=env).out)
 
@@ -141,7 +138,7 @@ def _config(place: Repository, *words: str) -> bytes:
     )
     try:
         return bytes(
-            git.config("--local", *words, strip_newline_in_stdout=False, stdout_as_string=False)
+            git.config("--local", *words, stdout_as_string=False)
         )
     except GitCommandError as error:
         printed = escape_controls(str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))

@@ -185,7 +185,7 @@ def _quieten(
     count = int(given) if given.isdecimal() else 0
     for key in keys:
         env[f"GIT_CONFIG_KEY_{count}"] = key
-        env[f"GIT_CONFIG_VALUE_{count}"] = "false" if key.endswith(".required") else ""
+        env[f"GIT_CONFIG_VALUE_{count}"] = ""  # no program, and not required
         count += 1
     env["GIT_CONFIG_COUNT"] = str(count)
 

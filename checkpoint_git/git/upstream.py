@@ -64,7 +64,7 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
     dirty = frozenset(changed)
     head = headers.get("branch.oid", "")
     branch = headers.get("branch.head", "")
-    if branch == "(detached)" or head == "(initial)" or not head:
+    if branch == "(detached)" or head == "(initial)":
         return None
     name = headers.get("branch.upstream", "")
     if not name:
@@ -84,22 +84,23 @@ def _read_default(
 ) -> Tracking | None:
     """Return a branch that follows nothing beside the default of origin, or of the only remote."""
     words = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes/*/HEAD"]
-    rows = [row.split(" ") for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines()]
-    known = {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
+    known = {}
+    for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines():
+        ref, commit, target = row.split(" ")
+        known[ref] = (target or ref, commit)  # a fetch may have written the commit itself
+
     if "refs/remotes/origin/HEAD" in known:
-        commit, target = known["refs/remotes/origin/HEAD"]
+        name, commit = known["refs/remotes/origin/HEAD"]
     elif len(known) == 1:
-        ((commit, target),) = known.values()
+        ((name, commit),) = known.values()
     else:
-        return None
-    if not commit:
         return None
     words = ["rev-list", "--left-right", "--count", f"{head}...{commit}", "--"]
     ahead, behind = run_git(words, cwd, env=env).out.decode().split()
     return Tracking(
         branch,
         head,
-        target.removeprefix("refs/remotes/"),
+        name.removeprefix("refs/remotes/"),
         commit,
         False,
         int(ahead),

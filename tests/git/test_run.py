@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,16 @@ from checkpoint_git.git.run import (
     GitResult,
     check_git_version,
     clean_env,
+    fetching_env,
     git_error,
+    offline_env,
     quote_path,
     read_bare_top,
     run_git,
     start_git,
     stream_git,
 )
-from tests.support.command import run_checkpoint, run_here
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
@@ -128,26 +131,172 @@ def test_a_missing_git_and_a_missing_folder_are_told_apart(
         run_git(["status"], str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("said", "version"),
+def test_a_git_that_cannot_be_started_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "git").write_text("no program\n")
+    with pytest.raises(CheckpointError, match="could not be started: Not a directory"):
+        run_git(["status"], str(tmp_path / "git"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CheckpointError, match="could not be started: Permission denied"):
+        run_git(["status"], str(tmp_path))
+
+
+def replace_git(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a script in git's place."""
+    program = folder / "git"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/bin:/usr/bin")
+
+
+@rows(
+    ("printed", "version"),
     [
         ("2.39.5", (2, 39, 5)),
         ("2.47.0.windows.1", (2, 47, 0, 1)),
         ("2.39.5 (Apple Git-154)", (2, 39, 5)),
+        ("2.31.0", (2, 31, 0)),
+        ("2.31", (2, 31)),
     ],
 )
 def test_versions_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, version: tuple[int, ...]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, version: tuple[int, ...]
 ) -> None:
-    program = tmp_path / "git"
-    program.write_text(f"#!/bin/sh\necho 'git version {said}'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    replace_git(tmp_path, monkeypatch, f"echo 'git version {printed}'")
     assert check_git_version(str(tmp_path)) == version
+
+
+@rows(
+    ("printed", "message", "hint"),
+    [
+        ("git version 2.30.9", "git 2.30.9 is too old", "install git 2.31 or newer"),
+        ("git version", "gave no version", "which git is on PATH"),
+        ("git version unknown", "gave no version", "which git is on PATH"),
+    ],
+)
+def test_a_git_that_is_too_old_or_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, message: str, hint: str
+) -> None:
+    replace_git(tmp_path, monkeypatch, f"echo '{printed}'")
+    with pytest.raises(CheckpointError, match=message) as caught:
+        check_git_version(str(tmp_path))
+    assert hint in str(caught.value.hint)
 
 
 def test_the_git_here_is_new_enough(tmp_path: Path) -> None:
     assert check_git_version(str(tmp_path)) >= (2, 31)
+
+
+def test_a_command_that_reads_fetches_nothing_unless_the_user_lets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace_git(tmp_path, monkeypatch, "echo $GIT_NO_LAZY_FETCH $GIT_ALLOW_PROTOCOL")
+
+    def show(words: Sequence[str], **env: str) -> bytes:
+        return run_git(words, str(tmp_path), env={"PATH": os.environ["PATH"], **env}).out
+
+    for words in (["cat-file", "--batch"], ["-c", "diff-tree", "HEAD"]):
+        assert show(words) == show(words, GIT_NO_LAZY_FETCH="1") == b"1 none\n"
+        assert show(words, GIT_NO_LAZY_FETCH="0") == b"0\n"
+    for words in (["fetch", "hub", "diff-tree"], ["log"]):
+        assert show(words) == b"\n"
+        assert show(words, GIT_NO_LAZY_FETCH="0") == b"0\n"
+
+
+def test_a_command_that_compares_starts_no_filter_that_a_repository_names(repo: GitRepo) -> None:
+    repo.write(".gitattributes", "* filter=odd\n")
+    repo.write("a", "1\n")
+    repo.commit()
+    script = repo.path.parent / "filter"
+    script.write_text(f"#!/bin/sh\ntouch {repo.path.parent / 'ran'}\nexit 1\n")
+    script.chmod(0o755)
+    repo.configure(
+        {
+            "filter.odd.clean": str(script),
+            "filter.odd.process": str(script),
+            "filter.odd.required": "true",
+        }
+    )
+    os.utime(repo.path / "a", (1, 1))
+    given = {
+        **os.environ,
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "status.branch",
+        "GIT_CONFIG_VALUE_0": "true",
+    }
+    for words in (["status", "--short"], ["--literal-pathspecs", "status", "--short"]):
+        shown = run_git(words, str(repo.path)).out
+        assert run_git(words, str(repo.path), env=given).out == b"## main\n" + shown
+        assert b"".join(stream_git(words, str(repo.path), env=dict(os.environ))) == shown
+    run_git(["diff", "HEAD"], str(repo.path))
+    assert not (repo.path.parent / "ran").exists()
+
+
+def test_a_submodule_is_not_asked_about_its_files(repo: GitRepo) -> None:
+    inner = GitRepo.create(repo.path / "inner")
+    inner.write("a", "1\n")
+    inner.commit()
+    repo.git("-c", "advice.addEmbeddedRepo=false", "add", "inner")
+    repo.commit()
+    inner.write("a", "2\n")
+    assert repo.git("status", "--short") == " m inner"
+    assert run_git(["status", "--short"], str(repo.path)).out == b""
+    assert run_git(["--no-pager", "status", "--short"], str(repo.path)).out == b""
+    inner.commit()
+    assert run_git(["status", "--short"], str(repo.path)).out == b" M inner\n"
+    assert run_git(["rev-parse", "--verify", "HEAD"], str(repo.path)).code == 0
+
+
+def test_the_environments_for_work_elsewhere_leave_fetching_to_the_user() -> None:
+    tied = {"PATH": "/bin", "GIT_INDEX_FILE": "x", "GIT_CONFIG_VALUE_3": "y"}
+    assert clean_env(tied) == {"PATH": "/bin"}
+    assert fetching_env({"A": "b"}) == {"A": "b", "GIT_NO_LAZY_FETCH": "0"}
+    assert fetching_env({"GIT_NO_LAZY_FETCH": "1"}) == {"GIT_NO_LAZY_FETCH": "1"}
+    assert offline_env(tied) == {
+        "PATH": "/bin",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+    allowed = {"GIT_NO_LAZY_FETCH": "0", "GIT_TERMINAL_PROMPT": "0"}
+    assert offline_env({"GIT_NO_LAZY_FETCH": "0"}) == allowed
+
+
+def test_only_a_bare_repository_has_a_bare_top(repo: GitRepo, tmp_path: Path) -> None:
+    bare = GitRepo.create(tmp_path / "bare.git", "--bare")
+    env = {**os.environ, "GIT_DIR": str(bare.path)}
+    assert read_bare_top(str(bare.path), env) == str(bare.path)
+    assert read_bare_top(str(repo.path), clean_env(os.environ)) is None
+    assert read_bare_top(str(tmp_path), clean_env(os.environ)) is None
+
+
+def test_a_stream_leaves_no_file_open_however_it_ends(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = clean_env(os.environ)
+    top = str(repo.path)
+    before = len(os.listdir("/dev/fd"))
+    assert b"".join(stream_git(["rev-parse", "--git-dir"], top, env=env)) == b".git\n"
+    with pytest.raises(CheckpointError, match="git log failed .* could not be read whole"):
+        list(stream_git(["log", "nowhere"], top, env=env))
+    stream = stream_git(["rev-parse", "--git-dir"], top, env=env)
+    assert next(stream) == b".git\n"
+    stream.close()  # type: ignore[attr-defined]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CheckpointError, match="git was not found"):
+        list(stream_git(["rev-parse"], top, env=dict(os.environ)))
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_only_a_group_of_its_own_leaves_the_session_of_the_terminal(repo: GitRepo) -> None:
+    words = ["cat-file", "--batch"]
+    with start_git(words, str(repo.path)) as process:
+        assert os.getsid(process.pid) == os.getsid(0)
+        process.communicate()
+    with start_git(words, str(repo.path), own_group=True) as process:
+        assert os.getsid(process.pid) == process.pid
+        process.communicate()
 
 
 def test_our_list_of_local_variables_holds_all_that_git_names(repo: GitRepo) -> None:
@@ -185,12 +334,8 @@ def test_a_long_answer_can_be_read_as_it_comes(repo: GitRepo) -> None:
         assert process.stdout.readline() == b"one\n"
 
 
-@pytest.mark.parametrize(
-    "verb",
-    ["status", "next", "prime", "show", "log", "validate", "validate --staged", "diff", "resume"],
-)
 def test_a_verb_that_reads_does_not_start_the_monitor_that_a_repository_names(
-    repo: GitRepo, verb: str
+    repo: GitRepo,
 ) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.commit()
@@ -198,7 +343,19 @@ def test_a_verb_that_reads_does_not_start_the_monitor_that_a_repository_names(
     script.write_text(f"#!/bin/sh\ntouch {repo.path.parent / 'ran'}\n")
     script.chmod(0o755)
     repo.git("config", "core.fsmonitor", str(script))
-    words = [*verb.split(), *(["build"] if verb in ("show", "resume", "log") else [])]
-    done = run_checkpoint(*words, cwd=repo.path)
-    assert done.returncode in (0, 1), done.stderr
-    assert not (repo.path.parent / "ran").exists()
+    for line in (
+        "status",
+        "next",
+        "prime",
+        "show build",
+        "log build",
+        "validate",
+        "validate --staged",
+        "diff",
+        "resume build",
+    ):
+        done = run_here(*line.split(), cwd=repo.path)
+        assert done.returncode in (0, 1), done.stderr
+        assert not (repo.path.parent / "ran").exists(), line
+    repo.git("status")
+    assert (repo.path.parent / "ran").exists()
