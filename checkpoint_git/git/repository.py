@@ -137,9 +137,7 @@ def _config(place: Repository, *words: str) -> bytes:
         GIT_DIR=place.git_dir, GIT_WORK_TREE=place.work_tree, GIT_COMMON_DIR=place.common_dir
     )
     try:
-        return bytes(
-            git.config("--local", *words, stdout_as_string=False)
-        )
+        return bytes(git.config("--local", *words, stdout_as_string=False))
     except GitCommandError as error:
         printed = escape_controls(str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
         hint = describe_lock(f"{config_path(place)}.lock") or "is the configuration read-only?"

@@ -9,13 +9,18 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.git.driver_settings import (
+    HOOK_SECTION,
+    HOOKS,
+    JSON_DRIVER,
     MERGETOOL,
     MERGETOOL_TRUST,
     Choices,
     driver_command,
     find_own_settings,
+    find_schemas,
     foreign_sections,
     mergetool_command,
+    plan_hook,
     plan_settings,
     read_driver_command,
 )
@@ -27,7 +32,7 @@ ODD = ["/a/b", "/a b/it's", '/a"b', "/100%/%A %%", "/$HOME/`x`", "/ä/ü", "/a;b
 @rows("folder", ODD)
 @rows("base", [True, False])
 def test_a_command_is_read_back_as_it_was_meant(folder: str, base: bool) -> None:
-    choices = Choices("newest", f"{folder}/schema.json")
+    choices = Choices("newest", f"{folder}/schema.json", f"{folder}/whole.json")
     found = read_driver_command(driver_command(f"{folder}/python", folder, choices, base=base))
     assert found == (f"{folder}/python", f"{folder}/driver.py", choices)
 
@@ -49,7 +54,18 @@ def test_the_paths_of_git_stay_unquoted_for_git_quotes_them() -> None:
     )
 
 
-@rows("command", ["", "mine %A", "node merge.mjs %O %A %B; case $? in", "'unended; case $? in x"])
+@rows(
+    "command",
+    [
+        "",
+        "mine %A",
+        "node merge.mjs %O %A %B; case $? in x",
+        "'unended; case $? in x",
+        "python -I -S; case $? in x",
+        "{ python -I -S /a/other.py %O %A %B; case $? in x",
+        "{ python -S -I /a/driver.py %O %A %B; case $? in x",
+    ],
+)
 def test_another_command_is_not_taken_for_ours(command: str) -> None:
     assert read_driver_command(command) is None
 
@@ -193,3 +209,18 @@ def test_only_the_driver_of_merge_bases_takes_the_bases_value() -> None:
     }
     assert found["merge.data-json.recursive"] == "data-json-base"
     assert "/srv/data.schema.json" in found["merge.data-json.driver"]
+
+
+def test_what_an_init_was_given_is_found_again_and_is_ours_to_remove() -> None:
+    schemas = {f"{JSON_DRIVER}{name}": f"/srv/{name}.json" for name in ("01ab", "02cd")}
+    planned = plan_settings("/p", "/c", Choices("newest", "/srv/mine.json"), schemas)
+    planned |= plan_hook("pre-push", b"exit 0\n")
+    theirs = {
+        f"merge.{JSON_DRIVER}03.driver": "jq -S .",
+        "merge.other-01ab.driver": planned[f"merge.{JSON_DRIVER}01ab.driver"],
+    }
+    assert find_schemas({**planned, **theirs}) == schemas
+    kept = {"user.name": "Ada", "hook.other.command": "true", "merge.other.driver": "mine"}
+    own = find_own_settings({**planned, **kept, HOOKS: "none", "checkpoint.install.unended": ""})
+    assert sorted(own) == sorted([*planned, HOOKS, "checkpoint.install.unended"])
+    assert [key for key in own if key.startswith(HOOK_SECTION)]

@@ -9,15 +9,18 @@ import pytest
 
 from checkpoint_git.git.received import (
     Received,
+    ReceivedFile,
     parse_received,
     read_arrivals,
     read_received_losses,
     read_tips,
     server_env,
 )
+from checkpoint_git.git.staged import Loss
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.repos import GitRepo, environ_in
 
+ZERO = "0" * 40
 PATHS = (
     ".checkpoints/a.checkpoint.json",
     "x y/.checkpoints/b\udcff.checkpoint.json",
@@ -142,9 +145,10 @@ def starts_python(bare: GitRepo, lines: str) -> bool:
 
 
 def test_lines_are_read_whatever_the_refs_name() -> None:
-    lines = "".join(f"{'0' * 40} {'1' * 40} {name}\n" for name in ("refs/heads/é", "refs/heads/a"))
-    assert parse_received(lines + "\n") == [
-        Received("0" * 40, "1" * 40, name) for name in ("refs/heads/é", "refs/heads/a")
+    names = ("refs/heads/é", "refs/heads/a", "refs/heads/a b")
+    lines = "".join(f"{'0' * 40} {'1' * 40} {name}\n" for name in names)
+    assert parse_received(f"{lines}\none two\n") == [
+        Received("0" * 40, "1" * 40, name) for name in names
     ]
 
 
@@ -174,3 +178,35 @@ def test_a_record_that_a_push_changes_is_seen_on_a_known_and_on_a_new_branch(rep
         assert [(line, [loss.path for loss in losses]) for line, losses in found] == [
             (line, ["records/1.json"]) for line in lines
         ]
+
+
+def test_a_submodule_at_a_checkpoints_path_arrives_without_a_size(repo: GitRepo) -> None:
+    head = repo.commit()
+    mode, path = "160000", ".checkpoints/a.checkpoint.json"
+    repo.git("update-index", "--add", "--cacheinfo", f"{mode},{head},{path}")
+    repo.git("commit", "-q", "-m", "a submodule")
+    tip = repo.git("rev-parse", "HEAD")
+    repo.git("update-ref", "refs/heads/main", head)
+    arrivals = list(read_arrivals(str(repo.path), [tip], os.environ))
+    assert arrivals == [(tip, [ReceivedFile(path, mode, head, -1)])]
+
+
+def test_each_branch_that_a_push_moves_is_asked_for_what_it_loses(repo: GitRepo) -> None:
+    for name in ("1", "2"):
+        repo.write(f"records/{name}.json", "1\n")
+    first = repo.commit()
+    changes = {}
+    for name, path in (("keeps", "other"), ("one", "records/1.json"), ("two", "records/2.json")):
+        repo.git("checkout", "-q", "--detach", first)
+        repo.write(path, "2\n")
+        changes[name] = repo.commit()
+    repo.git("checkout", "-q", "main")
+    lines = [Received(first, tip, f"refs/heads/{name}") for name, tip in changes.items()]
+    gone = Received(first, ZERO, "refs/heads/gone")
+    blob = Received(ZERO, repo.git("rev-parse", f"{first}:records/1.json"), "refs/tags/file")
+    tips = read_tips(str(repo.path), [*lines, gone, blob], os.environ)
+    words = (str(repo.path), [*lines, gone, blob], tips, "records/*.json", os.environ)
+    assert list(read_received_losses(*words)) == [
+        (lines[1], [Loss("records/1.json", "changed")]),
+        (lines[2], [Loss("records/2.json", "changed")]),
+    ]

@@ -2,11 +2,19 @@
 
 import hashlib
 import itertools
+import os
 from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.refs import Standing, read_standing
+from checkpoint_git.git.refs import (
+    DefaultBranch,
+    Standing,
+    read_commit_address,
+    read_default_branch,
+    read_own_names,
+    read_standing,
+)
 from tests.support.repos import GitRepo
 
 
@@ -28,7 +36,7 @@ def line(repo: GitRepo) -> list[str]:
 
 def test_a_commit_is_known_by_seven_digits_or_all(repo: GitRepo, line: list[str]) -> None:
     head = line[3]
-    assert read_standing(str(repo.path), head, ()) == Standing(head, head)
+    assert read_standing(str(repo.path), head, ()) == (head, head, 0, 0, False)
     assert read_standing(str(repo.path), head[:7], ()) == Standing(head, head)
     assert read_standing(str(repo.path), line[0][:9], ()) == Standing(head, line[0], behind=3)
     assert read_standing(str(repo.path), line[4][:9], ()) == Standing(
@@ -108,3 +116,45 @@ def test_digits_that_two_commits_begin_with_name_neither(repo: GitRepo, line: li
     for twin in (commit, seen[digits]):
         repo.run("git", "hash-object", "-t", "commit", "-w", "--stdin", stdin=twin)
     assert read_standing(str(repo.path), digits, ()) == Standing(line[3], ambiguous=True)
+
+
+def test_a_remote_is_known_by_the_path_at_its_host(repo: GitRepo) -> None:
+    assert read_own_names(str(repo.path)) == frozenset()
+    addresses = (
+        ("https://user:secret@github.com/acme/https.git", "github.com/acme/https/commit"),
+        ("https://gitea.example.org:8443/acme/port/", "gitea.example.org:8443/acme/port/commit"),
+        ("ssh://git@gitlab.com:2222/acme/sub/ssh", "gitlab.com/acme/sub/ssh/-/commit"),
+        ("git@bitbucket.org:acme/scp.git", "bitbucket.org/acme/scp/commits"),
+    )
+    for number, (url, address) in enumerate(addresses):
+        (repo.path / ".git/config").write_text(f'[remote "a"]\n\turl = {url}\n')
+        assert read_commit_address(str(repo.path)) == f"https://{address}/", number
+
+    urls = ["/srv/local.git", "https://example.org/acme/other", "git@github.com:Acme/App.git"]
+    text = "".join(f'[remote "r{n}"]\n\turl = {url}\n' for n, url in enumerate(urls))
+    (repo.path / ".git/config").write_text(text)
+    assert read_own_names(str(repo.path)) == {"acme/other", "acme/app"}
+    assert read_commit_address(str(repo.path)) == "https://github.com/Acme/App/commit/"
+    (repo.path / ".git/config").write_text(f'[remote "a"]\n\turl = {urls[1]}\n')
+    assert read_commit_address(str(repo.path)) == ""
+
+
+def test_the_default_branch_is_the_remotes_else_the_configured_else_main(repo: GitRepo) -> None:
+    def find() -> DefaultBranch | None:
+        return read_default_branch(str(repo.path), "a", os.environ)
+
+    assert find() is None
+    repo.commit()
+    assert find() == DefaultBranch("main", None)
+    repo.write("a", "1\n")
+    repo.git("checkout", "-q", "-b", "trunk")
+    head = repo.commit()
+    repo.git("update-ref", "refs/heads/master", head)
+    assert find() == DefaultBranch("main", None)
+    repo.git("config", "init.defaultBranch", "trunk")
+    assert find() == DefaultBranch("trunk", b"1\n")
+    repo.git("config", "init.defaultBranch", "trunk\nx")
+    assert find() == DefaultBranch("main", None)
+    repo.git("update-ref", "refs/remotes/origin/topic", head)
+    repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/topic")
+    assert find() == DefaultBranch("origin/HEAD", b"1\n")

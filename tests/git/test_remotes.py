@@ -11,6 +11,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.remotes import (
+    PushReply,
     UnreachableError,
     check_branch,
     check_remote,
@@ -323,7 +324,7 @@ def test_a_push_moves_the_ref_that_was_seen_and_starts_only_the_hook_that_is_wan
     hook = repo.write(".git/hooks/pre-push", "#!/bin/sh\necho no >&2\nexit 1\n")
     hook.chmod(0o755)
 
-    def push(commit: str, expected: str, *, hooks: bool = False) -> tuple[str, str]:
+    def push(commit: str, expected: str, *, hooks: bool = False) -> PushReply:
         return push_commit(
             str(repo.path), str(bare.path), "refs/heads/main", commit, expected, hooks=hooks
         )

@@ -278,7 +278,7 @@ def test_a_stream_leaves_no_file_open_however_it_ends(
     top = str(repo.path)
     before = len(os.listdir("/dev/fd"))
     assert b"".join(stream_git(["rev-parse", "--git-dir"], top, env=env)) == b".git\n"
-    with pytest.raises(CheckpointError, match="git log failed .* could not be read whole"):
+    with pytest.raises(CheckpointError, match=r"git log failed .* could not be read whole"):
         list(stream_git(["log", "nowhere"], top, env=env))
     stream = stream_git(["rev-parse", "--git-dir"], top, env=env)
     assert next(stream) == b".git\n"

@@ -32,7 +32,7 @@ def test_locks_on_our_own_refs_are_removed_and_while_a_git_may_run_only_old_ones
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = tmp_path / OWN_REFS
-    ours = [make_lock(own / name, 5) for name in ("sync.lock", "sync/theirs.lock")]
+    ours = [make_lock(own / name, 0) for name in ("sync.lock", "sync/theirs.lock")]
     ref = make_lock(own / "sync/known", 60)
     users = [
         make_lock(tmp_path / name, 60)
@@ -43,17 +43,20 @@ def test_locks_on_our_own_refs_are_removed_and_while_a_git_may_run_only_old_ones
 
     def wait(seconds: float) -> None:
         waited.append(seconds)
-        make_lock(own / "sync.lock", 5 + len(waited))
+        make_lock(own / "sync.lock", 6 * len(waited))
 
     monkeypatch.setattr(time, "sleep", wait)
     make_lock(own / "sync/theirs.lock", 60)
     assert sorted(clear_own_locks(list_locks(str(own)), lambda: True)) == sorted(ours)
-    assert 1 <= len(waited) <= 5
+    assert len(waited) == 2
 
     ours = [make_lock(own / "sync.lock", 0)]
     assert clear_own_locks(list_locks(str(own)), lambda: False) == ours
-    assert 1 <= len(waited) <= 5
+    assert len(waited) == 2
     assert [path for path in (*ours, ref, *users) if os.path.exists(path)] == [ref, *users]
+
+    assert clear_own_locks(ours, lambda: True) == []  # gone meanwhile
+    assert len(waited) == 2
 
 
 def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) -> None:
@@ -81,7 +84,7 @@ def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) 
             "worktrees/beside/refs/bisect/bad.lock",
         ),
     ]
-    locks = [make_lock(common / name, 61) for name in left]
+    locks = [make_lock(common / name, 60) for name in left]
     make_lock(common / "ORIG_HEAD.lock", 0)  # young
     for name in (
         "checkpoint.lock",
@@ -92,7 +95,7 @@ def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) 
     ):
         make_lock(common / name, 600)
     assert [lock.path for lock in find_locks(list_git_dirs(str(common)))] == sorted(locks)
-    assert all(61 <= lock.age < 90 for lock in find_locks(list_git_dirs(str(common))))
+    assert all(60 <= lock.age < 90 for lock in find_locks(list_git_dirs(str(common))))
     assert list_work_folders(str(common)) == [
         str(common),
         str(repo.path),
@@ -109,3 +112,5 @@ def test_a_lock_of_the_users_is_named_with_its_age_and_the_command(repo: GitRepo
     assert re.search(rf"{re.escape(path)} is 30\d seconds old", str(caught.value.hint))
     assert f"rm {path}" in str(caught.value.hint)
     assert describe_lock(f"{path}.gone") == ""
+    make_lock(Path(path), -300)  # the clock was set back
+    assert "is 0 seconds old" in str(describe_lock(path))

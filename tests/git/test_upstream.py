@@ -52,12 +52,13 @@ def advance(origin: GitRepo, clone: GitRepo, text: str = "theirs\n", path: str =
 
 
 def test_an_upstream_is_told_by_what_was_fetched_last(repo: GitRepo, clone: GitRepo) -> None:
+    clone.commit("mine")
     clone.write("readme", "mine\n")
     head = clone.commit("mine")
     commit = advance(repo, clone)
     repo.write(PATH, "not fetched\n")
     repo.commit("not fetched")
-    assert tracking(clone) == Tracking("main", head, "origin/main", commit, True, 1, 1, frozenset())
+    assert tracking(clone) == Tracking("main", head, "origin/main", commit, True, 2, 1, frozenset())
 
 
 def test_what_is_not_as_in_head_is_dirty(clone: GitRepo) -> None:
@@ -70,15 +71,24 @@ def test_what_is_not_as_in_head_is_dirty(clone: GitRepo) -> None:
     assert found.dirty == {PATH, ".checkpoints/new.checkpoint.json"}
 
 
-@pytest.mark.parametrize("name", ["a b", "tab\there", "line\nend", "ünï"])
-def test_a_dirty_path_may_have_any_name(clone: GitRepo, name: str) -> None:
-    path = f".checkpoints/{name}.checkpoint.json"
-    clone.write(path, "x\n")
+def test_a_dirty_path_may_have_any_name_and_be_unmerged(clone: GitRepo) -> None:
+    names = ("a b", "tab\there", "line\nend", "ünï")
+    paths = [f".checkpoints/{name}.checkpoint.json" for name in names]
+    for path in paths:
+        clone.write(path, "x\n")
     clone.commit("named")
-    clone.write(path, "y\n")
+    for path in paths:
+        clone.write(path, "y\n")
     found = tracking(clone)
     assert found is not None
-    assert found.dirty == {path}
+    assert found.dirty == set(paths)
+
+    blob = clone.git("rev-parse", f"HEAD:{paths[0]}")
+    lines = [f"0 {'0' * 40}\t{paths[0]}", *(f"100644 {blob} {n}\t{paths[0]}" for n in (1, 2, 3))]
+    words = ("git", "update-index", "--index-info")
+    clone.run(*words, stdin="".join(f"{line}\n" for line in lines).encode())
+    assert clone.git("ls-files", "-u").count(paths[0]) == 3
+    assert tracking(clone) == found
 
 
 def test_a_branch_without_upstream_is_compared_with_the_default_branch(
@@ -113,6 +123,13 @@ def test_of_several_remotes_without_an_origin_none_is_guessed(clone: GitRepo) ->
         clone.git("symbolic-ref", f"refs/remotes/{name}/HEAD", f"refs/remotes/{name}/main")
     clone.git("symbolic-ref", "-d", "refs/remotes/origin/HEAD")
     assert tracking(clone) is None
+    clone.git("update-ref", "refs/remotes/origin/HEAD", "HEAD")
+    found = tracking(clone)
+    assert found is not None
+    assert found.name == "origin/HEAD"  # which names no branch
+    clone.git("update-ref", "-d", "refs/remotes/origin/HEAD")
+    clone.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/gone")
+    assert tracking(clone) is None
 
 
 def test_there_is_nothing_to_compare_without_remotes_commits_or_a_branch(
@@ -126,9 +143,8 @@ def test_there_is_nothing_to_compare_without_remotes_commits_or_a_branch(
 
 def test_an_upstream_that_is_not_in_this_clone_has_no_commit(clone: GitRepo) -> None:
     clone.git("update-ref", "-d", "refs/remotes/origin/main")
-    found = tracking(clone)
-    assert found is not None
-    assert (found.name, found.commit) == ("origin/main", "")
+    head = clone.git("rev-parse", "HEAD")
+    assert tracking(clone) == Tracking("main", head, "origin/main", "", True, 0, 0, frozenset())
 
 
 def test_a_local_branch_can_be_an_upstream(clone: GitRepo) -> None:
@@ -202,8 +218,12 @@ def test_how_a_pull_goes_is_configured(
         repo.git("config", key, value)
     found = read_settings(str(repo.path), "main", offline_env(os.environ))
     assert (found.installed, found.rebases) == (False, rebases)
+
+
+def test_a_pull_merges_as_the_installed_driver_does(repo: GitRepo) -> None:
     drive(repo)
-    assert read_settings(str(repo.path), "main", offline_env(os.environ)).installed
+    found = read_settings(str(repo.path), "main", offline_env(os.environ))
+    assert found == PullSettings(True, Choices(), rebases=False, stashes=False)
 
 
 def test_an_untracked_file_is_in_the_way_of_a_new_one(repo: GitRepo) -> None:
