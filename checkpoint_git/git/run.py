@@ -203,11 +203,11 @@ def stream_git(
     Raises CheckpointError after the last chunk if git failed. stdin: for a command that reads it to
     its end before it writes, such as `git log --stdin`.
     """
+    words, env = _quieten(words, cwd, dict(env))
     reading, writing = os.pipe()
     platform.widen_pipe(writing, _PIPE)
     asking, feeding = os.pipe()
     quiet = os.open(os.devnull, os.O_WRONLY | platform.CLOSE_ON_EXEC)
-    words, env = _quieten(words, cwd, dict(env))
     try:
         wait = platform.spawn(["git", *_QUIET, "-C", cwd, *words], env, (asking, writing, quiet))
     except OSError as error:
@@ -241,16 +241,19 @@ def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointEr
     if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
     what = escape_controls(shorten(first_line, 300)) or f"exit code {result.code}"
-    name = _name_command(words)
-    return CheckpointError(f"git {name} failed in {escape_controls(cwd)}: {what}", hint)
+    command = _find_command(words)
+    return CheckpointError(f"git {command} failed in {escape_controls(cwd)}: {what}", hint)
 
 
-def _name_command(words: Sequence[str]) -> str:
-    """Return git's command; options of git itself may be before it."""
-    position = 0
-    while words[position].startswith("-"):
-        position += 2 if words[position] == "-c" else 1
-    return words[position]
+def _find_command(words: Sequence[str]) -> str:
+    """Return the command behind git's own options, the first word if there is none."""
+    remaining = iter(words)
+    for word in remaining:
+        if word == "-c":
+            next(remaining)
+        elif not word.startswith("-"):
+            return word
+    return words[0]
 
 
 def quote_path(path: bytes) -> bytes:

@@ -89,6 +89,22 @@ def test_only_what_git_does_not_know_is_a_matter_of_its_version() -> None:
 
 
 @rows(
+    ("words", "command"),
+    [
+        (["mv", "a", "b"], "mv"),
+        (["-c", "core.hooksPath=/dev/null", "-c", "a.b=c", "mv", "a"], "mv"),
+        (["--literal-pathspecs", "status", "-z"], "status"),
+        (["--version"], "--version"),
+    ],
+)
+def test_a_failure_names_the_command_and_not_an_option_of_git(
+    words: list[str], command: str
+) -> None:
+    error = git_error(words, GitResult(128, b"", b""), "/a")
+    assert str(error) == f"git {command} failed in /a: exit code 128"
+
+
+@rows(
     ("path", "written"),
     [
         (b"a b~\xc3\xa9", b"a b~\xc3\xa9"),
@@ -284,8 +300,9 @@ def test_a_stream_leaves_no_file_open_however_it_ends(
     assert next(stream) == b".git\n"
     stream.close()  # type: ignore[attr-defined]
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CheckpointError, match="git was not found"):
-        list(stream_git(["rev-parse"], top, env=dict(os.environ)))
+    for command in ("rev-parse", "status"):
+        with pytest.raises(CheckpointError, match="git was not found"):
+            list(stream_git([command], top, env=dict(os.environ)))
     assert len(os.listdir("/dev/fd")) == before
 
 
