@@ -3,16 +3,12 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from time import sleep
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.own_files import read_start
 from checkpoint_git.git.run import GitResult, git_error, offline_env, run_git, stream_git
 
 MAX_RECORD = 1 << 20  # bytes of one record that are kept
-_BLOCK = 1 << 18  # bytes, about
-_LITTLE = 1 << 15  # bytes
-_NAP = 0.004  # seconds
 
 PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8")
 
@@ -22,44 +18,24 @@ def read_blocks(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Ite
 
     A record is cut beyond MAX_RECORD.
     """
-    waiting: list[bytes] = []
-    size = 0
-    for chunk in _read_chunks(work_tree, words, stdin):
-        end = chunk.rfind(b"\0") + 1
-        if not end:
-            if size < MAX_RECORD:
-                waiting.append(chunk)
-                size += len(chunk)
-            continue
-        waiting.append(chunk[:end])
-        size += end
-        if size >= _BLOCK:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-        if end < len(chunk):
-            waiting.append(chunk[end:])
-            size += len(chunk) - end
-
-    if waiting:
-        rest = b"".join(waiting)
-        if not rest.endswith(b"\0"):
-            rest += b"\0"
-        yield rest
-
-
-def _read_chunks(work_tree: str, words: Sequence[str], stdin: bytes) -> Iterator[bytes]:
-    # Git writes a page at a time: to wake up for each costs more than all else, so a long answer
-    # is let gather
-    read = 0
+    begun = b""  # the record that the next chunk goes on with
     try:
         for chunk in stream_git(words, work_tree, env=environment(), stdin=stdin):
-            yield chunk
-            read += len(chunk)
-            if read > _BLOCK and len(chunk) < _LITTLE:
-                sleep(_NAP)
+            whole, end, rest = chunk.rpartition(b"\0")
+            if end:
+                yield begun + whole + end
+                begun = rest
+            elif len(begun) < MAX_RECORD:
+                begun += chunk
     except CheckpointError:
         if has_commits(work_tree):
             raise
+
+
+def read_fields(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Iterator[bytes]:
+    """Yield the records that read_blocks reads, one by one, without the NULs."""
+    for block in read_blocks(work_tree, words, stdin):
+        yield from block.split(b"\0")[:-1]
 
 
 # Replacement objects and grafts are left aside, so that a commit's id says for good which history
@@ -101,6 +77,6 @@ def has_commits(work_tree: str) -> bool:
     """
     words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
     result = run(words, work_tree, check=False)
-    if result.code > 1 and b"not a git repository" not in result.err:
+    if result.code not in (0, 1) and b"not a git repository" not in result.err:
         raise git_error(words, result, work_tree)
     return result.code == 0

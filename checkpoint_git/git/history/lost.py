@@ -5,11 +5,11 @@ others' work.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks, run
+from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_fields, run
 from checkpoint_git.git.objects import Blobs, Change, parse_change, parse_changes, read_headers
 
 _MOST_FILES = 50  # of one commit that are compared
@@ -60,7 +60,7 @@ def _read_versions(work_tree: str, commits: Sequence[str]) -> dict[str, list[_Ve
         "--format=%x01%H",
     ]
     stdin = "".join(f"{commit}\n" for commit in commits).encode()
-    fields = _split_fields(read_blocks(work_tree, words, stdin))
+    fields = read_fields(work_tree, words, stdin)
     versions = dict[str, list[_Version]]()
     found = list[_Version]()
     for field in fields:
@@ -73,11 +73,6 @@ def _read_versions(work_tree: str, commits: Sequence[str]) -> dict[str, list[_Ve
                 found.append(version)
 
     return versions
-
-
-def _split_fields(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    for block in blocks:
-        yield from block.split(b"\0")[:-1]
 
 
 def _to_version(change: Change) -> _Version | None:

@@ -8,15 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, run
+from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_fields, run
 from checkpoint_git.git.objects import TreeEntry, diff_trees, parse_change
-from checkpoint_git.git.run import stream_git
 
 _MOST_ORIGINS = 100  # names that one file is followed to
 _MAX_SUBJECT = 500  # characters
 _MAX_NAME = 200
-_WHOLE_RECORD = 1 << 20  # bytes of one field that are kept
 _HEADER = re.compile(rb"\n?\x01([0-9a-f]{40,64})")
 
 
@@ -52,11 +49,7 @@ def read_steps(
     if most is not None:
         words.append(f"--max-count={most}")
     words += ["--format=%x01%H%x00%P%x00%ct%x00%at%x00%aN%x00%s", "HEAD", "--", *specs]
-    try:
-        yield from _parse(_split(stream_git(words, work_tree, env=environment())))
-    except CheckpointError:
-        if has_commits(work_tree):
-            raise
+    yield from _parse(read_fields(work_tree, words))
 
 
 def read_life_steps(
@@ -144,16 +137,6 @@ def _count_steps_of_namesake(steps: Sequence[HistoryStep], path: str) -> int:
         if any(touch.path == path and not any(touch.before) for touch in step.touches):
             count = number
     return 0
-
-
-def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for chunk in chunks:
-        *fields, rest = (rest + chunk).split(b"\0")
-        yield from fields
-        rest = rest[:_WHOLE_RECORD]
-    if rest:
-        yield rest
 
 
 def _parse(fields: Iterator[bytes]) -> Iterator[HistoryStep]:
