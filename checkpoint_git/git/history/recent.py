@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.git.history.log import PLAIN_LOG, has_commits, read_blocks, read_words
+from checkpoint_git.git.history.log import PLAIN_LOG, has_commits, read_fields, read_words
 
 MAX_MESSAGE = 1 << 17  # bytes of one commit that are looked at
 
@@ -64,8 +64,9 @@ def read_tips(work_tree: str) -> Tips | None:
 
 def _read_refs(work_tree: str, names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return what each ref points to: (the ref that a symbolic one names, the commit)."""
-    words = ["for-each-ref", "--format=%(refname)=%(symref)=%(objectname)", *names]
-    rows = [line.rsplit("=", 2) for line in read_words(work_tree, words)]
+    # no name of a ref has a colon
+    words = ["for-each-ref", "--format=%(refname):%(symref):%(objectname)", *names]
+    rows = [line.split(":") for line in read_words(work_tree, words)]
     return {name: (target, commit) for name, target, commit in rows}
 
 
@@ -95,9 +96,8 @@ def read_records(work_tree: str, tips: Tips, since: int, now: int) -> Iterator[R
 
 
 def _read_log(work_tree: str, words: Sequence[str]) -> Iterator[Record]:
-    for block in read_blocks(work_tree, [*PLAIN_LOG, _FORMAT, *words, "--"]):
-        for text in block.split(b"\0")[:-1]:
-            header, _, message = text.partition(b"\n")
-            commit, when, parents = header.decode().split(" ", 2)
-            date = int(when or 0)  # a damaged commit has none
-            yield Record(commit, date, tuple(parents.split()), message[:MAX_MESSAGE])
+    for text in read_fields(work_tree, [*PLAIN_LOG, _FORMAT, *words, "--"]):
+        header, _, message = text.partition(b"\n")
+        commit, when, parents = header.decode().split(" ", 2)
+        date = int(when or 0)  # a damaged commit has none
+        yield Record(commit, date, tuple(parents.split()), message[:MAX_MESSAGE])

@@ -4,6 +4,7 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.git.history.recent import read_records, read_tips
 from checkpoint_git.git.history.reference_facts import read_facts
 from tests.support.repos import GitRepo
+from tests.support.streams import Stream
 
 NOW = 1_790_000_000
 BEGAN = NOW - 30 * DAY
@@ -42,6 +43,22 @@ def test_all_since_an_instant_and_the_last_of_the_branch_are_read_once_children_
     assert len(found) == len(set(found)) == 200
 
 
+def test_what_a_merge_brought_in_is_read_if_it_is_not_older(repo: GitRepo) -> None:
+    stream = Stream()
+    stream.commit("begin", [], {})
+    stream.commit("old", ["begin"], {})
+    stream.commit("side", ["old"], {})
+    stream.commit("line", ["begin"], {})
+    stream.commit("merge", ["line", "side"], {})
+    stream.write(repo)
+    repo.git("checkout", "-q", "--detach", "merge")
+    since = int(repo.git("log", "-1", "--format=%ct", "side"))
+    found = subjects(repo, since)
+    assert sorted(found) == ["begin", "line", "merge", "side"]
+    assert found[0] == "merge"
+    assert found[-1] == "begin"
+
+
 def test_a_merge_is_found_behind_and_with_a_clock_that_was_wrong(repo: GitRepo) -> None:
     commit_all(
         repo,
@@ -51,12 +68,14 @@ def test_a_merge_is_found_behind_and_with_a_clock_that_was_wrong(repo: GitRepo) 
         ("right (#3)", BEGAN + 2 * DAY),
         ("in 1970 again", 4),
         ("in 2099 (#4)", 4_080_000_000),
-        ("last (#5)", 5),
+        ("just now (#5)", NOW),
+        ("last (#6)", 5),
     )
-    merged = {"#2": "merged", "#3": "merged", "#4": "merged", "#5": "merged"}
+    merged = dict.fromkeys(("#2", "#3", "#4", "#5", "#6"), "merged")
     assert states(repo, "#1", *merged) == merged
-    (fact,) = read_facts(str(repo.path), [("#2", BEGAN)], NOW).values()
-    assert fact.at == BEGAN + DAY  # when the commit behind it was made
+    early, last = read_facts(str(repo.path), [("#2", BEGAN), ("#6", BEGAN)], NOW).values()
+    assert early.at == BEGAN + DAY  # when the commit behind it was made
+    assert last.at == NOW
 
 
 def test_a_clock_that_is_ahead_makes_nothing_newer_than_it_was(repo: GitRepo) -> None:
@@ -76,7 +95,9 @@ def test_the_default_branch_is_the_remotes_or_of_a_usual_name(repo: GitRepo) -> 
     repo.commit("begin")
     repo.git("checkout", "-q", "-b", "work")
     repo.commit("work")
-    assert default() == ["begin"]
+    repo.git("branch", "-q", "master")
+    assert default() == ["begin"]  # of both usual names main is the first
+    repo.git("branch", "-q", "-D", "master")
     repo.git("branch", "-q", "-m", "main", "trunk")
     assert default() == []
     repo.git("config", "init.defaultBranch", "trunk")
@@ -86,3 +107,8 @@ def test_the_default_branch_is_the_remotes_or_of_a_usual_name(repo: GitRepo) -> 
     assert default() == ["work"]
     repo.git("branch", "-q", "next", "trunk")
     assert default() == ["work", "begin"]
+    repo.git("update-ref", "refs/remotes/origin/a=b", "trunk")
+    repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/a=b")
+    assert default() == ["begin"]
+    repo.git("branch", "-q", "a=b", "work")
+    assert default() == ["begin", "work"]
