@@ -5,6 +5,7 @@ Messages are untrusted bytes of any encoding.
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from checkpoint_git.git.history.log import (
     PLAIN_LOG,
     environment,
     has_commits,
-    read_blocks,
+    read_fields,
     read_words,
     run,
 )
@@ -51,7 +52,38 @@ class CommitPaths(NamedTuple):
     paths: frozenset[str]  # what it changed, with "/"
 
 
-_STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d*) (?P<subject>.*)"
+class _NamedPath(NamedTuple):
+    """One path of a `git log --name-status`."""
+
+    header: bytes  # of its commit: id, seconds since 1970 and subject
+    path: str
+    new_path: str  # where a rename went, else ""
+
+
+_WITH_NAMES = ("--name-status", "--format=%H %ct %s", "--no-ext-diff", "--no-relative")
+
+
+# A status is before every path, so that no name of a file can pass for a commit.
+def _parse_names(fields: Iterator[bytes]) -> Iterator[_NamedPath]:
+    """Yield the paths that `git log` prints with _WITH_NAMES."""
+    header = b""
+    for field in fields:
+        text = field.removeprefix(b"\n")
+        if not re.fullmatch(rb"[A-Z]\d*", text):
+            header = text
+            continue
+
+        path = os.fsdecode(next(fields, b""))
+        new_path = ""
+        if text.startswith(b"R"):
+            new_path = os.fsdecode(next(fields, b""))
+        yield _NamedPath(header, path, new_path)
+
+
+def _parse_header(header: bytes, paths: Collection[str]) -> CommitPaths:
+    commit, when, subject = header.decode("utf-8", "replace").split(" ", 2)
+    seconds = int(when or 0)  # a damaged commit has no date
+    return CommitPaths(commit, seconds, subject[:_MAX_SUBJECT], frozenset(paths))
 
 
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[CommitPaths]:
@@ -60,27 +92,14 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Comm
     A merge is one step, with all that it brought in. paths: relative to the work tree; only
     commits that touch one of them are returned, each with those of the paths that it touched.
     """
-    if not has_commits(work_tree):
-        return []
-    words = [*PLAIN_LOG, f"--max-count={_MAX_STEPS}", "--first-parent", "-m", "--name-only"]
-    words += ["--no-renames", "--no-ext-diff", "--no-relative"]
-    words += [f"--since=@{max(since, 0)} +0000", "--format=%x01%H %ct %s"]
-    commits: list[tuple[CommitPaths, set[str]]] = []
-    for block in read_blocks(work_tree, words):
-        for record in block.split(b"\0"):
-            step = re.fullmatch(_STEP, record)
-            if step:
-                subject = step["subject"].decode("utf-8", "replace")[:_MAX_SUBJECT]
-                when = int(step["when"] or 0)
-                commit = CommitPaths(step["id"].decode(), when, subject, frozenset())
-                commits.append((commit, set()))
-                continue
-            name = os.fsdecode(record.removeprefix(b"\n"))
-            if name in paths:
-                _, touched = commits[-1]
-                touched.add(name)
+    words = [*PLAIN_LOG, *_WITH_NAMES, f"--max-count={_MAX_STEPS}", "--first-parent", "-m"]
+    words += ["--no-renames", f"--since=@{max(since, 0)} +0000"]
+    touched: dict[bytes, set[str]] = {}
+    for name in _parse_names(read_fields(work_tree, words)):
+        if name.path in paths:
+            touched.setdefault(name.header, set()).add(name.path)
 
-    return [commit._replace(paths=frozenset(touched)) for commit, touched in commits if touched]
+    return [_parse_header(header, found) for header, found in touched.items()]
 
 
 def read_unchanged(work_tree: str, asked: Sequence[tuple[str, str]]) -> frozenset[tuple[str, str]]:
@@ -139,10 +158,7 @@ class Removal(NamedTuple):
     citation: str = ""  # such as: 1a2b3c4d5 "Remove the old API", 2026-03-11
 
 
-_HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
-
-
-def read_removals(work_tree: str, paths: Sequence[str], since: int = 0) -> dict[str, Removal]:
+def read_removals(work_tree: str, paths: Sequence[str], since: int) -> dict[str, Removal]:
     """Return the newest commit, of the last 20,000, that removed each path, or the last file of a
     pattern.
 
@@ -172,7 +188,7 @@ def find_renamed_folders(
     """
     if not asked:
         return {}
-    seen: dict[tuple[str, str], dict[str, int]] = {}
+    targets: dict[tuple[str, str], list[str]] = {}
     patterns = {path for _, path in asked if fixed_part(path) != path}
     for (commit, old), new in renames.items():
         fitting = [pattern for pattern in patterns if fits(old, pattern)]
@@ -184,13 +200,12 @@ def find_renamed_folders(
             target = ""
             if new.endswith(rest):
                 target = new.removesuffix(rest) + path[len(folder) :]
-            counts = seen.setdefault((commit, path), {})
-            counts[target] = counts.get(target, 0) + 1
+            targets.setdefault((commit, path), []).append(target)
 
     found = {}
-    for key, counts in seen.items():
-        target, count = max(counts.items(), key=lambda entry: entry[1])
-        if target and 2 * count > sum(counts.values()):
+    for key, went in targets.items():
+        (target, count), *_ = Counter(went).most_common()
+        if target and 2 * count > len(went):
             found[key] = target
     return found
 
@@ -220,10 +235,8 @@ def _read_removed_in(work_tree: str, paths: Sequence[str], since: int) -> dict[s
     too_deep = read_words(
         work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", age, "HEAD", "--"]
     )
-    words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only"]
-    words += ["--no-ext-diff", age, "--no-relative", "--format=%x01%H", "HEAD"]
-    words += [f"^{commit}" for commit in too_deep]
-    words.append("--")
+    words = ["--literal-pathspecs", *PLAIN_LOG, *_WITH_NAMES, "--diff-filter=D", "--no-renames"]
+    words += [age, "HEAD", *(f"^{commit}" for commit in too_deep), "--"]
     specs = [fixed_part(path) for path in paths]
     if len(paths) <= _FEW and all(specs):
         words += specs
@@ -231,20 +244,11 @@ def _read_removed_in(work_tree: str, paths: Sequence[str], since: int) -> dict[s
     wanted = set(paths)
     patterns = [path for path in paths if fixed_part(path) != path]
     removed: dict[str, str] = {}
-    commit = ""
-    for block in read_blocks(work_tree, words):
-        for record in block.split(b"\0"):
-            header = re.fullmatch(_HEADER, record)
-            if header:
-                commit = header["id"].decode()
-                continue
-            name = os.fsdecode(record.removeprefix(b"\n"))
-            if not name:
-                continue
-            fitting = [pattern for pattern in patterns if fits(name, pattern)]
-            for path in (name, *folders_of(name), *fitting):
-                if path in wanted:
-                    removed.setdefault(path, commit)
+    for name in _parse_names(read_fields(work_tree, words)):
+        fitting = [pattern for pattern in patterns if fits(name.path, pattern)]
+        for path in (name.path, *folders_of(name.path), *fitting):
+            if path in wanted:
+                removed.setdefault(path, _parse_header(name.header, ()).id)
         if len(removed) == len(wanted):
             break
 
@@ -263,26 +267,30 @@ def _read_renames(
     """Return the new names by commit and old name, and a text about each commit."""
     if not commits:
         return {}, {}
-    words = ["log", "-z", "--stdin", "--no-walk=unsorted", "--root", "-M", f"-l{_FEW * 10}"]
-    words += ["--name-status", "--diff-filter=RD", "--no-ext-diff", "--no-relative"]
-    words += ["--no-show-signature", "--format=%x01%H %ct %s", "--encoding=UTF-8", "--no-color"]
+    words = [
+        *PLAIN_LOG,
+        *_WITH_NAMES,
+        "--stdin",
+        "--no-walk=unsorted",
+        "--root",
+        "-M",
+        f"-l{_FEW * 10}",
+        "--diff-filter=RD",
+    ]
     stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
-    fields = iter(run(words, work_tree, stdin=stdin, check=False).out.split(b"\0"))
+    # a partial clone may lack what tells a rename
+    out = run(words, work_tree, stdin=stdin, check=False).out
     renames: dict[tuple[str, str], str] = {}
+    headers = set[bytes]()
+    for name in _parse_names(iter(out.split(b"\0"))):
+        headers.add(name.header)
+        if name.new_path:
+            renames[_parse_header(name.header, ()).id, name.path] = name.new_path
+
     subjects: dict[str, str] = {}
-    commit = ""
-    for field in fields:
-        header = re.fullmatch(_STEP, field)
-        if header:
-            commit = header["id"].decode()
-            subject = shorten(header["subject"].decode("utf-8", "replace"), 80)
-            day = write_instant(int(header["when"] or 0))[:10]
-            subjects[commit] = f'{commit[:9]} "{subject}", {day}'
-        elif re.fullmatch(rb"\n?R\d*", field):
-            old = os.fsdecode(next(fields, b""))
-            new = os.fsdecode(next(fields, b""))
-            renames[commit, old] = new
-        elif re.fullmatch(rb"\n?D", field):
-            next(fields, b"")  # the path
+    for header in headers:
+        commit = _parse_header(header, ())
+        day = write_instant(commit.when)[:10]
+        subjects[commit.id] = f'{commit.id[:9]} "{shorten(commit.subject, 80)}", {day}'
 
     return renames, subjects

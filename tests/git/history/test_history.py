@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from checkpoint_git.git.history import history
 from checkpoint_git.git.history.history import (
     Removal,
     find_renamed_folders,
+    fits,
     is_shallow,
     read_changes,
+    read_commit_at,
     read_removals,
     read_strangers,
     read_unchanged,
@@ -22,7 +25,7 @@ from tests.support.repos import GitRepo
 
 def removals(repo: GitRepo, paths: list[str]) -> dict[str, Removal]:
     """Without what is told of the commits."""
-    found = read_removals(str(repo.path), paths)
+    found = read_removals(str(repo.path), paths, 0)
     return {path: removal._replace(citation="") for path, removal in found.items()}
 
 
@@ -56,10 +59,12 @@ def test_a_commit_without_a_date_is_read_as_any_other(busy: GitRepo) -> None:
     )
     busy.git("reset", "-q", "--soft", damaged)
     assert read_facts(str(busy.path), [("#41", 0)], 1)["#41", 0].at == 0
-    assert removals(busy, ["search.py"]) == {"search.py": Removal(damaged, "s.py")}
-    assert [change.id for change in read_changes(str(busy.path), 0, frozenset({"s.py"}))] == [
-        damaged
-    ]
+    citation = f'{damaged[:9]} "more (#41)", 1970-01-01'
+    assert read_removals(str(busy.path), ["search.py"], 0) == {
+        "search.py": Removal(damaged, "s.py", citation)
+    }
+    (change,) = read_changes(str(busy.path), 0, frozenset({"s.py"}))
+    assert (change.id, change.when) == (damaged, 0)
 
 
 def test_a_repository_without_commits_has_no_history(repo: GitRepo) -> None:
@@ -116,6 +121,48 @@ def test_changes_come_newest_first_with_their_paths(repo: GitRepo) -> None:
     assert [
         change.subject for change in read_changes(str(repo.path), 0, frozenset({"main.py"}))
     ] == ["main"]
+    repo.git("mv", "main.py", "app.py")
+    repo.commit("move")
+    old_and_new = frozenset({"main.py", "app.py"})
+    assert read_changes(str(repo.path), 0, old_and_new)[0].paths == old_and_new
+
+
+def test_the_commit_at_an_instant_is_the_newest_of_heads_own_line(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit_at(when: int, *words: str) -> str:
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"@{when} +0000")
+        repo.git(*words, "-m", "x")
+        return repo.git("rev-parse", "HEAD")
+
+    top = str(repo.path)
+    empty = ("commit", "-q", "--allow-empty")
+    assert read_commit_at(top, 5_000) == ""
+    first = commit_at(1, *empty)
+    repo.git("checkout", "-q", "-b", "side")
+    commit_at(2_000, *empty)
+    repo.git("checkout", "-q", "main")
+    merge = commit_at(3_000, "merge", "-q", "--no-ff", "side")
+    found = {when: read_commit_at(top, when) for when in (-9, 0, 1, 2_000, 2_999, 3_000)}
+    assert found == {-9: "", 0: "", 1: first, 2_000: first, 2_999: first, 3_000: merge}
+
+
+def test_no_name_of_a_file_passes_for_a_commit_or_a_status(repo: GitRepo) -> None:
+    forged = f"{'f' * 40} 99 forged"
+    hostile = [f"\x01{forged}", "D", "R100", forged]
+    for name in (*hostile, "old.py", "watched.py"):
+        repo.write(name, f"{name}\n" * 20)
+    added = repo.commit("add")
+    (change,) = read_changes(str(repo.path), 0, frozenset({"watched.py"}))
+    assert (change.id, change.subject) == (added, "add")
+    repo.git("rm", "-q", "watched.py", *hostile)
+    repo.git("mv", "old.py", "new.py")
+    removed = repo.commit("remove")
+    assert removals(repo, [*hostile, "old.py", "watched.py"]) == {
+        **dict.fromkeys(hostile, Removal(removed)),
+        "old.py": Removal(removed, "new.py"),
+        "watched.py": Removal(removed),
+    }
 
 
 def test_changes_before_the_instant_are_left_out(
@@ -187,6 +234,7 @@ def test_many_paths_are_looked_for_as_few_are(repo: GitRepo) -> None:
         "gone.py": Removal(changed),
         "src/all": Removal(removed),
     }
+    repo.git("config", "diff.renames", "false")
     never = [f"never/{number}.py" for number in range(200)]
     assert removals(repo, [*expected]) == expected
     assert removals(repo, [*never, *expected]) == expected
@@ -203,7 +251,7 @@ def test_a_pattern_is_removed_with_the_last_of_its_files_and_the_commit_is_told(
     repo.git("mv", "src", "lib")
     repo.git("mv", "top.py", "lib/top.py")
     moved = repo.commit("move the rest")
-    found = read_removals(str(repo.path), ["src/*.py", "src/**/*.py", "*.py", "src/*.js"])
+    found = read_removals(str(repo.path), ["src/*.py", "src/**/*.py", "*.py", "src/*.js"], 0)
     assert {path: removal.new_name for path, removal in found.items()} == {
         "src/*.py": "lib/*.py",
         "src/**/*.py": "lib/**/*.py",
@@ -238,6 +286,54 @@ def test_what_removed_a_path_is_found_in_heads_history_alone(repo: GitRepo) -> N
     assert removals(repo, paths) == {"a.py": Removal(first), "b": Removal(second)}
     repo.git("reset", "-q", "--hard", first)
     assert removals(repo, paths) == {"a.py": Removal(first)}
+
+
+def test_removals_older_than_the_instant_or_too_deep_are_not_looked_for(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        repo.write(name, name)
+    for when, name in enumerate(("", "a", "b", "c"), 1_500_000_000):
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"@{when} +0000")
+        if name:
+            repo.git("rm", "-q", name)
+        repo.commit(f"without {name}")
+    paths = ["a", "b", "c"]
+    assert set(read_removals(str(repo.path), paths, 1_500_000_002)) == {"b", "c"}
+    monkeypatch.setattr(history, "_MAX_DEPTH", 2)
+    assert set(removals(repo, paths)) == {"b", "c"}
+
+
+def test_a_removal_is_found_where_a_partial_clone_cannot_tell_a_rename(
+    repo: GitRepo, tmp_path: Path
+) -> None:
+    repo.write("old.py", "line\n" * 20)
+    repo.commit("begin")
+    repo.git("mv", "old.py", "new.py")
+    repo.write("new.py", "line\n" * 21)
+    removed = repo.commit("move")
+    repo.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    words = ("clone", "-q", "--filter=blob:none", "--no-checkout")
+    repo.git(*words, f"file://{repo.path}", str(clone))
+    assert read_removals(str(repo.path), ["old.py"], 0)["old.py"].new_name == "new.py"
+    assert read_removals(str(clone), ["old.py"], 0) == {"old.py": Removal(removed, "", removed[:9])}
+
+
+def test_a_pattern_names_paths_by_their_parts_and_two_stars_any_folders_or_none() -> None:
+    rows = {
+        "*.py": {"a.py"},
+        "src/*.py": {"src/a.py"},
+        "src/?.p[xy]": {"src/a.py"},
+        "src/**/*.py": {"src/a.py", "src/sub/b.py"},
+        "**/b.py": {"src/sub/b.py"},
+        "src/**/b.py": {"src/sub/b.py"},
+        "src/**": {"src/a.py", "src/sub/b.py"},
+        "src/*": {"src/a.py"},
+    }
+    paths = ["a.py", "src/a.py", "src/sub/b.py"]
+    found = {pattern: {path for path in paths if fits(path, pattern)} for pattern in rows}
+    assert found == rows
 
 
 def test_a_folder_went_where_more_than_half_of_its_files_went() -> None:
