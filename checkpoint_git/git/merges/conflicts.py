@@ -163,11 +163,15 @@ def is_as_committed(work_tree: str) -> bool:
 
 
 def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
-    """Return the length of the conflict markers in each file."""
+    """Return the length of the conflict markers in each file.
+
+    A length that is not a number, or has more than five digits, counts as git's default.
+    """
     sizes = {}
     for path, size in read_attribute("conflict-marker-size", work_tree, paths).items():
-        is_set = size.isdigit() and int(size) > 0
-        sizes[path] = int(size) if is_set else DEFAULT_MARKER_SIZE
+        sizes[path] = DEFAULT_MARKER_SIZE
+        if size.isascii() and size.isdigit() and len(size) < 6 and int(size) > 0:
+            sizes[path] = int(size)
     return sizes
 
 

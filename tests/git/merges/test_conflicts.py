@@ -92,15 +92,19 @@ def test_a_mailed_patch_is_an_operation_of_its_own(unmerged: GitRepo) -> None:
 
 
 def test_the_size_of_markers_comes_from_the_attributes(repo: GitRepo) -> None:
-    repo.write(
-        ".gitattributes",
-        "a conflict-marker-size=12\nb conflict-marker-size=x\nc conflict-marker-size=0\n",
-    )
-    assert read_marker_sizes(str(repo.path), ["a", "b", "c", "d e"]) == {
+    # a branch of anybody may bring attributes: no size stops the merge or fills the memory
+    given = {"a": "12", "b": "x", "c": "0", "e": "1", "f": "99999", "g": "100000", "h": "²"}
+    lines = [f"{path} conflict-marker-size={size}\n" for path, size in given.items()]
+    repo.write(".gitattributes", "".join(lines))
+    assert read_marker_sizes(str(repo.path), [*given, "d e"]) == {
         "a": 12,
         "b": 7,
         "c": 7,
         "d e": 7,
+        "e": 1,
+        "f": 99_999,
+        "g": 7,
+        "h": 7,
     }
     assert read_marker_sizes(str(repo.path), []) == {}
 
