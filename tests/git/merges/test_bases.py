@@ -5,8 +5,17 @@ import subprocess
 
 import pytest
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges import bases
-from checkpoint_git.git.merges.bases import find_bases, read_bases_of_all, read_graph
+from checkpoint_git.git.merges.bases import (
+    MergeBase,
+    find_bases,
+    is_ancestor,
+    list_ids,
+    read_all_bases,
+    read_bases_of_all,
+    read_graph,
+)
 from tests.support.repos import GitRepo
 
 
@@ -31,7 +40,7 @@ def grow(repo: GitRepo, seed: int, count: int = 60) -> list[str]:
         input=stream.encode(),
         check=True,
     )
-    return [repo.git("rev-parse", f"b{mark}") for mark in (count - 9, *range(count - 8, count + 1))]
+    return repo.git("rev-parse", *(f"b{mark}" for mark in range(count - 9, count + 1))).split()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -40,10 +49,15 @@ def test_one_walk_names_the_bases_that_git_names(
 ) -> None:
     monkeypatch.setattr(bases, "_FEW", 10)
     ids = grow(repo, seed)
-    pairs = [(left, right) for left in ids for right in ids[:5]]
-    found = read_bases_of_all(str(repo.path), pairs)
-    for pair, some in zip(pairs, found, strict=True):
-        assert sorted(some) == sorted(repo.git("merge-base", "--all", *pair, check=False).split())
+    sides: list[tuple[str, ...]] = [(left, right) for left in ids for right in ids[:3]]
+    sides.append(tuple(ids[:3]))
+    found = read_bases_of_all(str(repo.path), sides)
+    for parents, some in zip(sides, found, strict=True):
+        assert sorted(some) == sorted(read_with_git(repo, parents))
+
+
+def read_with_git(repo: GitRepo, parents: tuple[str, ...]) -> list[str]:
+    return repo.git("merge-base", "--all", *parents, check=False).split()
 
 
 def test_few_pairs_and_more_than_two_commits_are_asked_of_git(repo: GitRepo) -> None:
@@ -52,8 +66,24 @@ def test_few_pairs_and_more_than_two_commits_are_asked_of_git(repo: GitRepo) -> 
     asked = [(ids[0], ids[1]), (ids[0], ids[1], ids[2])]
     found = read_bases_of_all(str(repo.path), asked)
     assert [sorted(some) for some in found] == [
-        sorted(repo.git("merge-base", "--all", *each, check=False).split()) for each in asked
+        sorted(read_with_git(repo, parents)) for parents in asked
     ]
+
+
+def test_what_a_graph_lacks_is_an_error_with_the_command_that_names_it(repo: GitRepo) -> None:
+    known = repo.commit("root")
+    with pytest.raises(CheckpointError, match="the history could not be read whole") as raised:
+        read_graph(str(repo.path), [known, "1" * 40])
+    assert str(raised.value.hint) == "git fsck shows what is missing"
+
+
+def test_a_commit_is_an_ancestor_of_what_was_made_on_it(repo: GitRepo) -> None:
+    cwd = str(repo.path)
+    first, second = repo.commit("first"), repo.commit("second")
+    assert is_ancestor(cwd, first, second)
+    assert is_ancestor(cwd, second, second)
+    assert not is_ancestor(cwd, second, first)
+    assert not is_ancestor(cwd, "1" * 40, second), "nobody knows"
 
 
 def test_a_commit_is_its_own_base(repo: GitRepo) -> None:
@@ -99,8 +129,9 @@ def test_a_merge_of_three_has_what_all_of_them_share(repo: GitRepo) -> None:
                ((middle, "a"), (middle, "b"), (root, "c"))]  # fmt: skip
     assert [base.id for base in bases.read_bases(str(repo.path), parents)] == [root]
     assert [base.id for base in bases.read_bases(str(repo.path), parents[:2])] == [middle]
-    ids = [
-        [base.id for base in found]
-        for found in bases.read_all_bases(str(repo.path), [tuple(parents)])
+    pair = (parents[0], parents[1])
+    assert read_all_bases(str(repo.path), [pair, tuple(parents)]) == [
+        (MergeBase(middle, ()),),
+        (MergeBase(root, ()),),
     ]
-    assert ids == [[root]]
+    assert list_ids([MergeBase("a", (MergeBase("b", ()),)), MergeBase("c", ())]) == ["a", "b", "c"]
