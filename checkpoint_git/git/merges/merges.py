@@ -405,11 +405,14 @@ def read_later_versions(
     words += ["--full-index", "--no-ext-diff", "--no-relative", "--no-color"]
     words += ["--no-show-signature", "--ancestry-path"]
     out = run_git([*words, f"{merge}..{head}", "--", f":(top,literal){path}"], cwd, env=env).out
-    records = [field.lstrip(b"\n") for field in out.split(b"\0")]
-    blobs = dict.fromkeys(
-        record.split()[3].decode() for record in records if record.startswith(b":")
-    )
-    present = [blob for blob in blobs if blob.strip("0")][:_MOST_VERSIONS]
+    blobs: dict[str, None] = {}
+    fields = iter(out.split(b"\0"))
+    for field in fields:
+        facts = field.lstrip(b"\n")
+        if facts:
+            change = objects.parse_change(facts, fields)
+            blobs[_blob_of(change.after)] = None
+    present = [blob for blob in blobs if blob][:_MOST_VERSIONS]
     contents = read_contents(cwd, present, env)
     return [contents[blob] for blob in present]
 

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.merges.bases import read_bases
+from checkpoint_git.git import objects
+from checkpoint_git.git.merges import merges
+from checkpoint_git.git.merges.bases import MergeBase, read_all_bases, read_bases
 from checkpoint_git.git.merges.merges import (
     MergeCommit,
     Versions,
     read_commits,
+    read_contents,
     read_cut_ends,
     read_files_at,
     read_later_versions,
@@ -22,7 +25,9 @@ from checkpoint_git.git.merges.merges import (
     read_touching_merges,
 )
 from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.run import Env
 from tests.support.repos import GitRepo, copy_built
+from tests.support.streams import Content, Entry, Stream
 
 PATH = ".checkpoints/build.checkpoint.json"
 OTHER = "sub/.checkpoints/audit.checkpoint.json"
@@ -76,6 +81,22 @@ def touched(repo: GitRepo, rev: str = "HEAD") -> list[Versions]:
     return read_touched(cwd, commit_of(cwd, rev)).files
 
 
+def test_a_commit_is_read_as_it_was_made(repo: GitRepo) -> None:
+    tree = repo.run("git", "hash-object", "-w", "-t", "tree", "--stdin").stdout.decode().strip()
+    parents = [repo.git("commit-tree", tree, "-m", name) for name in ("a", "b")]
+    ada = "Ada <ada@example.org> 1772452800 +0000"
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    lines += [f"author {ada}", f"committer {ada}", "mergetag object 1", f" tree {parents[0]}"]
+    lines += [f" parent {tree}", "", "", "a subject"]
+    data = "\n".join(lines).encode() + b" \xff\ntree of the body\n\nparent\n"
+    made = repo.run("git", "hash-object", "-w", "-t", "commit", "--stdin", stdin=data)
+    commit = made.stdout.decode().strip()
+    assert read_commits(str(repo.path), [commit, parents[0]]) == [
+        MergeCommit(commit, tree, (parents[0], parents[1]), "a subject \ufffd"),
+        MergeCommit(parents[0], tree, (), "a"),
+    ]
+
+
 def test_a_merge_has_every_version_of_a_file_that_both_sides_changed(diverged: GitRepo) -> None:
     merge(diverged, "right", build="both\n")
     (file,) = touched(diverged)
@@ -87,6 +108,69 @@ def test_a_merge_has_every_version_of_a_file_that_both_sides_changed(diverged: G
         b"both\n",
         (1, 2),
     )
+
+    cwd = str(diverged.path)
+    commit = commit_of(cwd, "HEAD")
+    assert read_touched(cwd, commit._replace(tree="")) == read_touched(cwd, commit)
+    unknown = commit._replace(parents=("1" * 40, commit.parents[1]))
+    with pytest.raises(CheckpointError, match="commit 111111111111 is not in this") as raised:
+        read_touched(cwd, unknown)
+    assert "--unshallow" in str(raised.value.hint)
+
+
+def test_each_merge_is_read_and_one_that_is_damaged_is_an_error_alone(
+    diverged: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cwd = str(diverged.path)
+    sides = [diverged.git("rev-parse", name) for name in ("left", "right")]
+    parents = [word for side in sides for word in ("-p", side)]
+    branch(diverged, "lost", "left", build="lost\n")
+    ids = [
+        diverged.git("commit-tree", f"{tree}^{{tree}}", *parents, "-m", "merge")
+        for tree in ("main", "lost", "left", "right")
+    ]
+    merged = read_commits(cwd, ids)
+    damaged = merged[1]
+    # as in a clone that was cut off
+    lacking = damaged._replace(parents=(sides[0], "1" * 40))
+    blob = diverged.git("rev-parse", f"lost:{PATH}")
+    (diverged.path / ".git/objects" / blob[:2] / blob[2:]).unlink()
+
+    whole = [read_touched(cwd, merged[number]) for number in (0, 2, 3)]
+    for at_once in (64, 2):
+        monkeypatch.setattr(merges, "AT_ONCE", at_once)
+        first, lost, cut, *others = read_touched_each(cwd, [*merged[:2], lacking, *merged[2:]])
+        assert [first, *others] == whole
+        assert [str(lost), str(cut)] == [
+            f"git has no object {blob}",
+            "111111111111 is not in this clone",
+        ]
+    with pytest.raises(CheckpointError, match="111111111111 is not in this clone"):
+        list(read_touched_each(cwd, [lacking, damaged]))
+    assert list(read_touched_each(cwd, [])) == []
+
+
+def test_merges_are_read_part_by_part_where_the_history_as_a_whole_cannot_be(
+    diverged: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = merge(diverged, "right", build="both\n")
+    cwd = str(diverged.path)
+    found = read_commits(cwd, [commit] * 3)
+    known = read_touched(cwd, found[0])
+    asked = []
+
+    def read_some(
+        cwd: str, sides: list[tuple[str, ...]], env: Env = None
+    ) -> list[tuple[MergeBase, ...]]:
+        asked.append(len(sides))
+        if len(sides) > 2:
+            raise CheckpointError("the history could not be read whole", "")
+        return read_all_bases(cwd, sides, env)
+
+    monkeypatch.setattr(merges, "AT_ONCE", 2)
+    monkeypatch.setattr(merges, "read_all_bases", read_some)
+    assert list(read_touched_each(cwd, found)) == [known] * 3
+    assert asked == [3, 2, 1]
 
 
 def test_a_file_taken_whole_from_the_only_side_that_changed_it_is_counted(
@@ -207,6 +291,19 @@ def test_an_octopus_is_told_where_two_parents_changed_a_file(diverged: GitRepo) 
     ]
     assert found.crowded == []
 
+    # the result is as no parent has it, whether the first, another or none changed the file
+    for rev, names, expected in (
+        ("fourth", ("left", "third", "main"), (b"left\n", b"base\n", b"base\n")),
+        ("fourth", ("third", "left", "main"), (b"base\n", b"left\n", b"base\n")),
+        ("left", ("main", "third", "fourth"), (b"base\n", b"base\n", b"left\n")),
+    ):
+        parents = [word for name in names for word in ("-p", name)]
+        commit = diverged.git("commit-tree", f"{rev}^{{tree}}", *parents, "-m", "octopus")
+        found = read_touched(str(diverged.path), commit_of(str(diverged.path), commit))
+        file = next(file for file in found.files if file.path == PATH)
+        assert (file.first, file.second, file.result) == expected
+        assert file.parents == (1, 2)
+
 
 def test_an_octopus_in_which_more_than_two_changed_a_file_is_said(diverged: GitRepo) -> None:
     branch(diverged, "third", "main", build="third\n")
@@ -288,7 +385,23 @@ def test_the_last_merges_are_found_newest_first_and_old_ones_left_alone(
     diverged.git("checkout", "-q", "left")
     two = merge(diverged, "more")
     assert read_recent_merges(cwd, NOW) == [two, one]
-    assert read_recent_merges(cwd, NOW + 30 * DAY) == []
+    assert read_recent_merges(cwd, NOW + 29 * DAY) == [two, one]
+    assert read_recent_merges(cwd, NOW + 29 * DAY + 1) == []
+    assert read_recent_merges(cwd, 0) == [two, one], "a clock that is wrong"
+
+
+def test_the_last_merges_are_twenty_and_a_new_repository_has_none(repo: GitRepo) -> None:
+    cwd = str(repo.path)
+    assert read_recent_merges(cwd, NOW) == []
+    stream = Stream()
+    stream.commit("main", [], {"readme": ""})
+    stream.commit("side", ["main"], {"readme": "side\n"})
+    for number in range(21):
+        stream.commit(f"m{number}", [f"m{number - 1}" if number else "main", "side"], {})
+    stream.write(repo)
+    repo.git("symbolic-ref", "HEAD", "refs/heads/m20")
+    merged = repo.git("rev-list", "--merges", "HEAD").split()
+    assert (len(merged), read_recent_merges(cwd, 1_767_225_600)) == (21, merged[:20])
 
 
 # what came later
@@ -310,6 +423,27 @@ def test_the_versions_after_a_merge_are_those_of_its_descendants(diverged: GitRe
     assert read_later_versions(str(diverged.path), commit, OTHER) == []
 
 
+def test_the_versions_after_a_merge_are_the_newest_twenty_wherever_they_are_asked_for(
+    repo: GitRepo,
+) -> None:
+    odd = ":x/.checkpoints/build.checkpoint.json"
+    stream = Stream()
+    last = stream.commit("start", [], {odd: "start\n"})
+    aside: dict[int, Content] = {20: None, 21: Entry("120000", b"target")}
+    for number in range(1, 24):
+        content = aside.get(number, f"{number}\n")
+        last = stream.commit(f"c{number}", [last], {odd: content, "sub/readme": f"{number}\n"})
+    stream.commit("later", [last], {odd: "later\n"})
+    stream.write(repo)
+    repo.git("checkout", "-q", last)
+    start = repo.git("rev-parse", "start")
+    expected = [f"{number}\n".encode() for number in range(23, 1, -1) if number not in aside]
+    assert len(expected) == 20
+    assert read_later_versions(str(repo.path), start, odd) == expected
+    later = read_later_versions(str(repo.path / "sub"), start, odd, head="later")
+    assert later == [b"later\n", *expected[:-1]]
+
+
 def test_commits_outside_of_heads_history_are_told(diverged: GitRepo) -> None:
     main, right = diverged.git("rev-parse", "main", "right").split()
     assert read_outside(str(diverged.path), []) == set()
@@ -326,6 +460,25 @@ def test_heads_files_are_read_and_links_are_none(diverged: GitRepo) -> None:
         str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"]
     )
     assert found == {PATH: b"left\n", ".checkpoints/link.checkpoint.json": None, "nothing": None}
+    assert read_files_at(str(diverged.path), []) == {}
+    assert read_files_at(str(diverged.path), [PATH], commit="main") == {PATH: b"base\n"}
+
+
+def test_a_content_that_is_too_large_is_replaced_by_another_that_is(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "MAX_BYTES", 100)
+    monkeypatch.setattr(merges, "MAX_BYTES", 100)
+    large, larger, most = (
+        repo.run("git", "hash-object", "-w", "--stdin", stdin=b"x" * size).stdout.decode().strip()
+        for size in (101, 102, 100)
+    )
+    found = read_contents(str(repo.path), [large, most, larger, large])
+    assert found == {
+        most: b"x" * 100,
+        large: large.encode() + bytes(61),
+        larger: larger.encode() + bytes(61),
+    }
 
 
 def test_a_path_that_looks_like_magic_is_looked_up_as_it_stands(repo: GitRepo) -> None:
