@@ -272,7 +272,8 @@ def read_line_merges(
 def stage_path(work_tree: str, path: str, *, removed: bool = False) -> None:
     """Stage a file, or that it is removed.
 
-    git keeps the stages that it had: `git checkout --merge` brings them back.
+    git keeps the stages that it had: `git checkout --merge` brings them back, except those of a
+    removed file.
     """
     words = ["update-index", "-z", "--stdin"]
     if removed:
