@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.isolated_dir import open_sealed, run_sealed
+from checkpoint_git.git.isolated_dir import name_commits, open_sealed, run_sealed
 from checkpoint_git.git.merges.conflicts import merge_lines
 from checkpoint_git.git.merges.trees import (
     Note,
     RenameLoss,
+    TreeMerge,
+    Unsettled,
+    fetch_missing,
     merge_trees,
     parse_merge,
     read_rename_losses,
@@ -31,7 +34,7 @@ def sides(repo: GitRepo) -> GitRepo:
     """Branches one and two that changed a file's ends, and another file differently."""
     lines = [f"{number}\n" for number in range(9)]
     stream = Stream()
-    stream.commit("base", [], {"a": "".join(lines), "b": "1\n"})
+    stream.commit("base", [], {"a": "".join(lines), "b": "1\n", "c/kept": "kept\n"})
     stream.commit("one", ["base"], {"a": "".join(["x\n", *lines]), "b": "2\n"})
     stream.commit("two", ["base"], {"a": "".join([*lines, "y\n"]), "b": "3\n"})
     stream.write(repo)
@@ -53,12 +56,38 @@ def test_an_answer_is_taken_apart() -> None:
     )
     assert merged.notes == [Note("rename/delete", ("x", "y"), "CONFLICT: x")]
     assert merged.texts == {"x"}
+    assert (merged.tree, merged.clean) == ("tree", False)
+
+
+def test_conflicts_are_sorted_by_path_and_may_concern_none() -> None:
+    fields = [
+        "tree", "100644 aa 2\tz", "100644 bb 3\tm", "100644 cc 3\ta b\tc", "",
+        "0", "CONFLICT (submodule)", "a sentence\n",
+        "1", "z", "CONFLICT (modify/delete)", "first\n", "1", "z", "CONFLICT (modify/delete)", "again\n",
+        "2", "m", "z", "CONFLICT (binary)", "third\n", "",
+    ]  # fmt: skip
+    merged = parse_merge("\0".join(fields).encode(), clean=False)
+    assert merged.unsettled == [
+        Unsettled("a b\tc", (None, None, TreeEntry("100644", "cc")), ()),
+        Unsettled("m", (None, None, TreeEntry("100644", "bb")), ("binary",)),
+        Unsettled("z", (TreeEntry("100644", "aa"), None, None), ("modify/delete", "binary")),
+    ]
+    assert [(note.kind, note.paths, note.text) for note in merged.notes] == [
+        ("submodule", (), "a sentence"),
+        ("modify/delete", ("z",), "first"),
+        ("modify/delete", ("z",), "again"),
+        ("binary", ("m", "z"), "third"),
+    ]
+    assert parse_merge(b"tree\0\0", clean=True) == TreeMerge("tree", True, [], [], frozenset())
 
 
 @NEEDS_MERGE_TREE
 def test_git_merges_without_a_work_tree(sides: GitRepo) -> None:
+    base, one, two = sides.git("rev-parse", "base", "one", "two").split()
     with open_sealed(str(sides.path)) as sealed:
-        merged = merge_trees(sealed, *(sides.git("rev-parse", name) for name in ("one", "two")))
+        merged = merge_trees(sealed, one, two)
+        assert merge_trees(sealed, base, one).clean
+    assert not merged.clean
     assert [(file.path, file.kinds) for file in merged.unsettled] == [("b", ("contents",))]
     assert sides.git("cat-file", "blob", f"{merged.tree}:a").split() == [
         "x",
@@ -99,12 +128,15 @@ def test_a_tree_is_written_with_some_files_changed(sides: GitRepo) -> None:
             tree,
             {"a": None, "b": TreeEntry("100755", first), "c/d": TreeEntry("100644", second)},
         )
+        assert write_blobs(sealed, []) == []
         assert {one.path: one.after for one in diff_trees(sealed.cwd, tree, made, (), sealed.env)} == {
             "a": None, "b": TreeEntry("100755", first), "c/d": TreeEntry("100644", second),
         }  # fmt: skip
         assert read_versions(sealed, made, ["b", "a", "c"]) == {
             "b": TreeEntry("100755", first), "c/d": TreeEntry("100644", second),
+            "c/kept": TreeEntry("100644", sides.git("rev-parse", "base:c/kept")),
         }  # fmt: skip
+        assert read_versions(sealed, made, []) == {}
         assert write_tree(sealed, tree, {}) == tree
 
 
@@ -147,6 +179,69 @@ def test_commits_that_are_not_there_are_an_error(sides: GitRepo) -> None:
         pytest.raises(CheckpointError, match="merge-tree failed"),
     ):
         merge_trees(sealed, "1" * 40, "2" * 40)
+
+
+def list_missing(clone: GitRepo) -> set[str]:
+    listed = clone.git("rev-list", "--objects", "--all", "--missing=print").splitlines()
+    return {line[1:] for line in listed if line.startswith("?")}
+
+
+def test_what_a_partial_clone_lacks_is_fetched_unless_the_user_forbids_it(
+    sides: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides.configure({"uploadpack.allowFilter": "true", "uploadpack.allowAnySHA1InWant": "true"})
+    url = f"file://{sides.path}"
+    clone = GitRepo(tmp_path / "partial")
+    partial = str(clone.path)
+    sides.git("clone", "-q", "--filter=blob:none", "--bare", url, partial)
+    base, one, two = sides.git("rev-parse", "base", "one", "two").split()
+    names = [f"{commit}:{path}" for commit in (base, one, two) for path in ("a", "b", "c/kept")]
+    blobs = sides.git("rev-parse", *names).split()
+    monkeypatch.setenv("GIT_DIR", partial)
+
+    forbidden = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
+    with pytest.raises(CheckpointError, match="git diff failed"):
+        fetch_missing(partial, [base], [one], forbidden)
+    assert list_missing(clone) == {*blobs}
+    fetch_missing(partial, [base], [one, two])
+    assert list_missing(clone) == {blobs[2]}, "no side changed it"
+
+
+MOVED, STAYED = (f".checkpoints/{name}.checkpoint.json" for name in ("build", "other"))
+
+
+def test_a_rename_loses_no_checkpoint_that_a_side_kept_or_moved_to_another_place(
+    repo: GitRepo,
+) -> None:
+    text = "1\n2\n3\n4\n"
+    elsewhere = "sub/.checkpoints/moved.checkpoint.json"
+    stream = Stream()
+    stream.commit("base", [], {MOVED: text, STAYED: "stayed\n", "code": "code\n"})
+    stream.commit("older", [], {MOVED: f"0\n{text}"})
+    stream.commit("changed", ["base"], {MOVED: f"{text}5\n"})
+    stream.commit("moved", ["base"], {MOVED: None, "old.json": text, "code": None})
+    stream.commit("proper", ["base"], {MOVED: None, elsewhere: text})
+    stream.commit("removed", ["base"], {MOVED: None})
+    stream.commit("merged", ["base"], {MOVED: None, "code": None})
+    stream.write(repo)
+    names = ["base", "older", "changed", "moved", "proper", "removed"]
+    commits = dict(zip(names, repo.git("rev-parse", *names).split(), strict=True))
+    tree = repo.git("rev-parse", "merged^{tree}")
+    with open_sealed(str(repo.path)) as sealed:
+
+        def find_losses(ours: str, theirs: str, *bases: str) -> list[RenameLoss]:
+            name_commits(sealed, {"ours": commits[ours], "theirs": commits[theirs]})
+            return read_rename_losses(sealed, [commits[base] for base in bases], tree)
+
+        assert find_losses("changed", "moved", "base") == [RenameLoss(MOVED, "theirs", "old.json")]
+        assert find_losses("moved", "changed", "base") == [RenameLoss(MOVED, "ours", "old.json")]
+        assert find_losses("changed", "removed", "base") == [RenameLoss(MOVED, "theirs", "")]
+        assert find_losses("changed", "proper", "base") == []
+        # of several bases one is enough that has the file, and one that has it as it is now
+        lost = [RenameLoss(MOVED, "theirs", "old.json")]
+        assert find_losses("changed", "moved", "base", "older") == lost
+        assert find_losses("changed", "moved", "base", "removed") == lost
+        assert find_losses("changed", "moved", "base", "changed") == []
 
 
 def test_a_checkpoint_that_a_merge_moved_away_with_the_others_work_is_named(repo: GitRepo) -> None:
