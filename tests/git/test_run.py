@@ -342,6 +342,19 @@ def test_reading_the_status_does_not_rewrite_the_index(repo: GitRepo) -> None:
     assert (repo.path / ".git/index").read_bytes() == before
 
 
+@rows(
+    "words, name",
+    [
+        (["status", "-s"], "status"),
+        (["-c", "a.b=c", "--no-pager", "log", "-1"], "log"),
+        (["--version"], "--version"),
+    ],
+)
+def test_an_error_names_the_command(words: list[str], name: str) -> None:
+    error = git_error(words, GitResult(1, b"", b"no\n"), "/a")
+    assert str(error) == f"git {name} failed in /a: no"
+
+
 def test_a_long_answer_can_be_read_as_it_comes(repo: GitRepo) -> None:
     repo.commit("one")
     with start_git(["log", "--format=%s"], str(repo.path), stderr=subprocess.DEVNULL) as process:
