@@ -20,6 +20,9 @@ FALLBACK_NAME, FALLBACK_EMAIL = "checkpoint-git", "checkpoint-git@localhost"
 TRAILER = "Checkpoint-Repairs"
 _TRAILERS = re.compile(rf"^{TRAILER}: ([0-9a-f]{{40}}(?:[0-9a-f]{{24}})?)$", re.MULTILINE)
 
+# The message is written in UTF-8, whatever is configured.
+_COMMIT = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree")
+
 
 class Site(NamedTuple):
     work_tree: str  # "" in a bare repository
@@ -55,18 +58,11 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
 
     words = ["config", "--type=bool", "--get", "commit.gpgSign"]
     signed = run_git(words, cwd, env=env, check=False).out.strip()
-    words = [
-        "commit-tree",
-        *(["-S"] if signed == b"true" else []),
-        "-p",
-        site.head,
-        "-F",
-        "-",
-        tree,
-    ]
-    commit = (
-        run_git(words, cwd, stdin=message.encode("utf-8", "replace"), env=env).out.decode().strip()
-    )
+    words = [*_COMMIT, "-p", site.head, "-F", "-"]
+    if signed == b"true":
+        words.append("-S")
+    stdin = message.encode("utf-8", "replace")
+    commit = run_git([*words, tree], cwd, stdin=stdin, env=env).out.decode().strip()
     if site.work_tree:
         names = b"".join(os.fsencode(path) + b"\0" for path in contents)
         entries = "".join(f"{mode} {blob} 0\t{path}\0" for path, (mode, blob) in files.items())
@@ -106,7 +102,7 @@ def write_merge_commit(
             named_env[f"GIT_{who}_NAME"] = FALLBACK_NAME
             named_env[f"GIT_{who}_EMAIL"] = FALLBACK_EMAIL
 
-    words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]
+    words = [*_COMMIT, "--no-gpg-sign", tree]
     for parent in parents:
         words += ["-p", parent]
     stdin = message.encode("utf-8", "replace")

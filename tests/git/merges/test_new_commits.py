@@ -1,13 +1,21 @@
 """A commit that changes a few files and nothing else, in every kind of repository."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.merges.new_commits import TRAILER, read_repaired, read_site, write_repair
+from checkpoint_git.git.merges.new_commits import (
+    TRAILER,
+    Site,
+    read_repaired,
+    read_site,
+    write_merge_commit,
+    write_repair,
+)
 from checkpoint_git.git.worktree import read_changed
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 
 PATH = ".checkpoints/build.checkpoint.json"
 ODD = 'sub "x"/.checkpoints/ä b.checkpoint.json'
@@ -42,6 +50,13 @@ def test_index_files_and_branch_have_the_repair_and_nothing_else(filled: GitRepo
         "-c", "core.quotePath=false", "diff", "--name-only", "-z", "HEAD^", "HEAD"
     ).strip("\0").split("\0") == [PATH, ODD]
     assert "checkpoint audit: Repair" in filled.git("reflog", "-1")
+
+
+def test_the_message_is_in_utf_8_whatever_is_configured(filled: GitRepo) -> None:
+    filled.git("config", "i18n.commitEncoding", "ISO-8859-1")
+    repair(filled, message=f"Repair\n\n- {ODD}\n")
+    message = filled.git("log", "-1", "--encoding=UTF-8", "--format=%B")
+    assert message == f"Repair\n\n- {ODD}"
 
 
 def test_file_modes_stay(filled: GitRepo) -> None:
@@ -81,10 +96,46 @@ def test_a_detached_head_moves_alone(filled: GitRepo) -> None:
 def test_where_head_moved_meanwhile_the_repair_stays_staged(filled: GitRepo) -> None:
     site = read_site(str(filled.path))
     filled.git("commit", "-q", "--allow-empty", "-m", "meanwhile")
-    with pytest.raises(CheckpointError, match="HEAD moved"):
+    with pytest.raises(CheckpointError, match="HEAD moved") as raised:
         write_repair(site, {PATH: b"new\n"}, "Repair")
+    assert str(raised.value.hint).startswith("check what is staged: git diff --cached")
     assert filled.git("log", "-1", "--format=%s") == "meanwhile"
     assert filled.git("diff", "--cached", "--name-only") == PATH
+
+
+def test_a_bare_repository_gets_the_commit_alone(filled: GitRepo, tmp_path: Path) -> None:
+    new = ".checkpoints/new.checkpoint.json"
+    bare = GitRepo(tmp_path / "bare")
+    filled.git("clone", "-q", "--bare", str(filled.path), str(bare.path))
+    environ = environ_in(bare.path)
+    site = read_site(str(bare.path), environ)
+    assert site == Site("", str(bare.path), filled.git("rev-parse", "HEAD"))
+    message = "Repair\n\nwith the reason\n"
+    commit = write_repair(site, {PATH: b"new\n", new: b""}, message, environ)
+    words = ["log", "-1", "--format=%H %P%n%B", "--raw", "--no-abbrev", "main"]
+    shown = bare.git(*words).splitlines()
+    assert shown[:4] == [f"{commit} {site.head}", "Repair", "", "with the reason"]
+    changes = [line.split() for line in shown if line.startswith(":")]
+    assert [(words[1], *words[4:]) for words in changes] == [
+        ("100644", "M", PATH),
+        ("100644", "A", new),
+    ]
+    assert {path.name for path in bare.path.iterdir()} & {"index", ".checkpoints"} == set()
+
+
+def test_a_repair_is_signed_where_commits_are(filled: GitRepo, tmp_path: Path) -> None:
+    program = tmp_path / "gpg"
+    signature = "-----BEGIN PGP SIGNATURE-----"
+    program.write_text(
+        f"#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho '{signature}'\n"
+    )
+    program.chmod(0o755)
+    filled.git("config", "gpg.program", str(program))
+    assert signature not in filled.git("cat-file", "commit", repair(filled))
+    for setting, is_signed in (("false", False), ("yes", True)):
+        filled.git("config", "commit.gpgSign", setting)
+        filled.git("reset", "-q", "--hard", "HEAD^")
+        assert (signature in filled.git("cat-file", "commit", repair(filled))) == is_signed
 
 
 def test_without_an_identity_nothing_is_changed(
@@ -128,6 +179,38 @@ def test_only_trailers_say_what_was_repaired(filled: GitRepo) -> None:
         f"{TRAILER}: {merge}\n\nand more",
         f"Repair\n\n{TRAILER}: --all",
         f"Repair {TRAILER}: {merge}",
+        f"Repair\n\n{TRAILER}: {merge}0",
+        f"Repair\n\n {TRAILER}: {merge}",
     ):
         filled.git("commit", "-q", "--allow-empty", "-m", message)
         assert read_repaired(cwd, "HEAD") == []
+
+    other = merge.translate(str.maketrans("0123456789", "1234567890")) + "a" * 24
+    lines = [f"{TRAILER}: {id_}" for id_ in (other, merge, other)]
+    text = "\n".join(["Repair", "", f"{TRAILER}: {'1' * 40}", "", "Acked-by: Ada", *lines])
+    filled.git("commit", "-q", "--allow-empty", "-m", text)
+    assert read_repaired(cwd, "HEAD") == [other, merge]
+
+
+def test_a_merge_commit_is_written_with_the_configured_names_or_the_fallbacks(
+    filled: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled.configure({"commit.gpgSign": "true", "i18n.commitEncoding": "ISO-8859-1"})
+    before = filled.git("for-each-ref"), filled.git("status", "--porcelain")
+    cwd = str(filled.path)
+    tree, first = filled.git("rev-parse", "HEAD^{tree}", "HEAD").split()
+    second = filled.git("commit-tree", "--no-gpg-sign", tree, "-m", "second")
+    monkeypatch.delenv("GIT_COMMITTER_EMAIL")
+    commit = write_merge_commit(cwd, tree, (second, first), "Mörge \ud800\n\nbody", os.environ)
+    words = ["log", "-1", "--encoding=UTF-8", "--format=%T %P%n%an <%ae>%n%cn <%ce>%n%B"]
+    known = filled.git(*words, commit)
+    assert known.splitlines() == [
+        f"{tree} {second} {first}",
+        "Ada <ada@example.org>",
+        "checkpoint-git <checkpoint-git@localhost>",
+        "Mörge ?",
+        "",
+        "body",
+    ]
+    assert "gpgsig" not in filled.git("cat-file", "commit", commit)
+    assert (filled.git("for-each-ref"), filled.git("status", "--porcelain")) == before
