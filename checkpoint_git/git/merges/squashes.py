@@ -53,6 +53,7 @@ def read_squashes(
         *_LOG,
         "-z",
         "--no-merges",
+        "--full-history",
         "--reverse",
         f"--format={_FORMAT}",
         head,
@@ -147,10 +148,11 @@ def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> di
     gone: set[str] = set()
     # newest first
     for commit in _parse_log(run_git([*words, head, "--", *pathspecs()], cwd, env=env).out):
+        if commit.id in gone:
+            continue
         for reverted in _REVERTS.findall(commit.message[:_MOST_MESSAGE]):
-            if commit.id not in gone:
-                gone.add(reverted)
-            if reverted in wanted and commit.id not in gone:
+            gone.add(reverted)
+            if reverted in wanted:
                 reverts.setdefault(reverted, commit.id)
 
     return reverts
