@@ -275,7 +275,7 @@ def stage_path(work_tree: str, path: str, *, removed: bool = False) -> None:
     git keeps the stages that it had: `git checkout --merge` brings them back, except those of a
     removed file.
     """
-    words = ["update-index", "-z", "--stdin"]
+    words = ["update-index", "-z"]
     if removed:
-        words.insert(1, "--force-remove")
-    run_git(words, work_tree, stdin=os.fsencode(path) + b"\0")
+        words.append("--force-remove")
+    run_git([*words, "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")

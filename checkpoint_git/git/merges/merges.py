@@ -301,7 +301,6 @@ class _MergeReader:
         for change in changes:
             self._known.setdefault(change.came_from or change.path, _blob_of(change.old))
             if change.came_from:
-                self._known.setdefault(change.path, "")
                 self._renames[change.came_from] = change.path
                 blobs[change.came_from] = ""
             blobs[change.path] = _blob_of(change.after)

@@ -2,6 +2,7 @@
 
 import random
 import subprocess
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,9 +14,11 @@ from checkpoint_git.git.merges.bases import (
     is_ancestor,
     list_ids,
     read_all_bases,
+    read_bases,
     read_bases_of_all,
     read_graph,
 )
+from checkpoint_git.git.run import Env
 from tests.support.repos import GitRepo
 
 
@@ -108,7 +111,16 @@ def test_merge_bases_of_merge_bases_are_followed_so_far_and_no_further(
     def depth_of(found: tuple[bases.MergeBase, ...]) -> int:
         return 1 + max(depth_of(base.below) for base in found) if found else 0
 
-    found = bases.read_bases(str(repo.path), pair)
+    asked: list[Sequence[str]] = []
+
+    def read_some(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[MergeBase, ...]:
+        asked.append(parents)
+        return read_bases(cwd, parents, env)
+
+    monkeypatch.setattr(bases, "read_bases", read_some)
+    sides = [tuple(levels[0]), tuple(pair), (pair[0], root)]
+    found = read_all_bases(str(repo.path), sides)[1]
+    assert asked == [tuple(pair)], "of one base no more is to be known"
     assert sorted(base.id for base in found) == sorted(levels[2])
     # the second is merged over what both have in common
     assert [len(base.below) for base in found] == [
@@ -118,7 +130,7 @@ def test_merge_bases_of_merge_bases_are_followed_so_far_and_no_further(
     assert depth_of(found) == 4  # three crosses, and the root
     for limit in (0, 1, 2):
         monkeypatch.setattr(bases, "_DEEPEST", limit)
-        assert depth_of(bases.read_bases(str(repo.path), pair)) == limit + 1
+        assert depth_of(read_bases(str(repo.path), pair)) == limit + 1
 
 
 def test_a_merge_of_three_has_what_all_of_them_share(repo: GitRepo) -> None:
@@ -127,11 +139,12 @@ def test_a_merge_of_three_has_what_all_of_them_share(repo: GitRepo) -> None:
     middle = repo.git("commit-tree", "-p", root, "-m", "middle", tree)
     parents = [repo.git("commit-tree", "-p", above, "-m", name, tree) for above, name in
                ((middle, "a"), (middle, "b"), (root, "c"))]  # fmt: skip
-    assert [base.id for base in bases.read_bases(str(repo.path), parents)] == [root]
-    assert [base.id for base in bases.read_bases(str(repo.path), parents[:2])] == [middle]
+    assert [base.id for base in read_bases(str(repo.path), parents)] == [root]
+    assert [base.id for base in read_bases(str(repo.path), parents[:2])] == [middle]
     pair = (parents[0], parents[1])
     assert read_all_bases(str(repo.path), [pair, tuple(parents)]) == [
         (MergeBase(middle, ()),),
         (MergeBase(root, ()),),
     ]
+    assert read_all_bases(str(repo.path), []) == []
     assert list_ids([MergeBase("a", (MergeBase("b", ()),)), MergeBase("c", ())]) == ["a", "b", "c"]

@@ -285,6 +285,8 @@ def test_line_ends_and_filters_are_undone_and_done(
         assert read_as_stored(top, path, checked_out) == b"a\nb\n"
     assert read_as_stored(top, "plain", b"a\r\nb\r\n") == b"a\r\nb\r\n"
 
+    # git has not stored it yet
+    assert read_as_stored(top, "up", b"C\n") == b"c\n"
     # nothing is lost by a filter that never says the same
     unmerged.git("config", "filter.up.clean", "cat; echo >>count; cat count")
     assert read_as_stored(top, "up", b"A\n") == b"A\n"
