@@ -264,7 +264,7 @@ class _Row(NamedTuple):
         """Return the parents to look at: of an octopus the two that changed the file, or the one
         that did, and another.
         """
-        if len(self.parents) == 2 or not self.changed:
+        if not self.changed:
             return 0, 1
         first = self.changed[0]
         if len(self.changed) == 2:

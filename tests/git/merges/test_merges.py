@@ -441,6 +441,7 @@ def test_the_versions_after_a_merge_are_the_newest_twenty_wherever_they_are_aske
     stream.commit("later", [last], {odd: "later\n"})
     stream.write(repo)
     repo.git("checkout", "-q", last)
+    repo.git("config", "diff.relative", "true")
     start = repo.git("rev-parse", "start")
     expected = [f"{number}\n".encode() for number in range(23, 1, -1) if number not in aside]
     assert len(expected) == 20
