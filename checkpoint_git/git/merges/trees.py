@@ -5,10 +5,11 @@ leaves unmerged.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 
 from checkpoint_git.git import isolated_dir
-from checkpoint_git.git.merges.bases import read_base_ids
+from checkpoint_git.git.merges.bases import list_ids, read_base_ids, read_bases
 from checkpoint_git.git.merges.merges import MergeCommit, read_commits
 from checkpoint_git.git.objects import TreeEntry, diff_trees, read_tree
 from checkpoint_git.git.run import (
@@ -64,7 +65,7 @@ def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerg
     result = isolated_dir.run_sealed(sealed, words, answers=(0, 1, USAGE_ERROR))
     if result.code == USAGE_ERROR:
         check_git_version(sealed.cwd, (2, 38))
-    if not result.out.partition(b"\0")[0]:  # git answers 1 also where it has not merged at all
+    if not result.out:  # git answers 1 also where it has not merged at all
         raise git_error(words, result, "a merge in memory")
     return parse_merge(result.out, clean=result.code == 0)
 
@@ -85,16 +86,17 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
 
     notes = []
     texts = set[str]()
-    start = len(stages) + 1
-    while start < len(fields) and fields[start].strip().isdigit():
-        end = start + 1 + int(fields[start])
-        paths = tuple(fields[start + 1 : end])
-        kind, text = fields[end : end + 2]
+    messages = iter(fields[len(stages) + 1 :])
+    for count in messages:
+        if not count.isdigit():
+            break  # what is behind the last NUL
+        paths = tuple(islice(messages, int(count)))
+        kind = next(messages)
+        text = next(messages)
         if kind == "Auto-merging":
             texts.update(paths)
         elif kind.startswith(_CONFLICT):
             notes.append(Note(kind.removeprefix(_CONFLICT).removesuffix(")"), paths, text.strip()))
-        start = end + 2
 
     unsettled = []
     for path, (ours, base, theirs) in sorted(found.items()):
@@ -104,16 +106,17 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
     return TreeMerge(tree, clean, unsettled, notes, frozenset(texts))
 
 
-def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env = None) -> None:
-    """Make git get the files that differ between commits, all at once for each pair.
+def fetch_missing(cwd: str, sides: tuple[str, str], env: Env = None) -> None:
+    """Make git get the files that a merge of two commits reads.
 
-    In a partial clone they may be on the server only.
+    In a partial clone they may be on the server only. They are got all at once for each merge base
+    and side; of a criss-cross those of the bases below count too, which git merges first.
     """
     if env is None:
         env = os.environ
     env = fetching_env(env)
     words = ["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat"]
-    for base in bases:
+    for base in dict.fromkeys(list_ids(read_bases(cwd, sides, env))):
         for side in sides:
             run_git([*words, base, side, "--"], cwd, env=env)
 
@@ -226,9 +229,7 @@ def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
 
 def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
     if plain.sealed.partial:
-        sides = (first, second)
-        bases = read_base_ids(plain.cwd, sides, plain.env)[:1]
-        fetch_missing(plain.cwd, bases, sides, plain.env)
+        fetch_missing(plain.cwd, (first, second), plain.env)
     return merge_trees(plain.sealed, first, second)
 
 

@@ -163,7 +163,7 @@ def _merge(
     attributes = [f"{pattern} {value}" for pattern in attribute_patterns()]
     with open_sealed(cwd, attributes, drivers, env) as sealed:
         if sealed.partial:
-            trees.fetch_missing(cwd, bases, sides, env)
+            trees.fetch_missing(cwd, sides, env)
         merged = trees.merge_trees(sealed, *sides)
         if how == "every" or not _has_renamed_checkpoint(merged):
             return _join(cwd, sealed, merged, bases, Schemas(choices), how == "every", env)

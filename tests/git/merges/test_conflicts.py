@@ -194,6 +194,7 @@ def test_whether_anything_is_staged_is_seen(repo: GitRepo) -> None:
 
 def test_nothing_is_unmerged_in_a_new_repository(repo: GitRepo) -> None:
     assert read_conflicts(str(repo.path)) == ([], [])
+    assert list(read_past_conflicts(str(repo.path), PATH)) == []
 
 
 def test_a_link_is_no_file() -> None:

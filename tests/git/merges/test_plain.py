@@ -82,15 +82,23 @@ def test_what_is_written_aside_is_read_beside_the_repository_and_goes_with_the_d
 
 
 @NEEDS_MERGE_TREE
-def test_a_partial_clone_gets_what_the_merge_needs(diverged: GitRepo, tmp_path: Path) -> None:
-    diverged.configure({"uploadpack.allowFilter": "true"})
-    clone = GitRepo(tmp_path / "partial")
-    url = f"file://{diverged.path}"
-    diverged.git("clone", "-q", "--filter=blob:none", "--no-checkout", url, str(clone.path))
-    with open_plain(str(clone.path)) as plain:
-        made = merge_by_lines(plain, *ids(diverged))
+def test_a_partial_clone_gets_what_the_merge_needs(repo: GitRepo, tmp_path: Path) -> None:
+    """Also for the bases of a criss-cross, and the base that these have."""
+    stream = Stream()
+    stream.commit("base", [], {PATH: LINES})
+    stream.commit("left1", ["base"], {PATH: f"left\n{LINES}"})
+    stream.commit("right1", ["base"], {PATH: f"{LINES}right\n"})
+    stream.commit("left", ["left1", "right1"], {PATH: f"left 2\n{LINES}right\n"})
+    stream.commit("right", ["right1", "left1"], {PATH: f"left\n{LINES}right 2\n"})
+    stream.write(repo)
+    repo.configure({"uploadpack.allowFilter": "true", "uploadpack.allowAnySHA1InWant": "true"})
+    clone = str(tmp_path / "partial")
+    words = ["--filter=blob:none", "--no-checkout", f"file://{repo.path}"]
+    repo.git("clone", "-q", *words, clone)
+    with open_plain(clone) as plain:
+        made = merge_by_lines(plain, *ids(repo))
         found = read_files_at(plain.cwd, [PATH], plain.env, made.tree)
-    assert found == {PATH: f"left\n{LINES}right\n".encode()}
+    assert found == {PATH: f"left 2\n{LINES}right 2\n".encode()}
 
 
 @NEEDS_MERGE_TREE

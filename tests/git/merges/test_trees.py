@@ -201,9 +201,9 @@ def test_what_a_partial_clone_lacks_is_fetched_unless_the_user_forbids_it(
 
     forbidden = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
     with pytest.raises(CheckpointError, match="git diff failed"):
-        fetch_missing(partial, [base], [one], forbidden)
+        fetch_missing(partial, (one, two), forbidden)
     assert list_missing(clone) == {*blobs}
-    fetch_missing(partial, [base], [one, two])
+    fetch_missing(partial, (one, two))
     assert list_missing(clone) == {blobs[2]}, "no side changed it"
 
 
@@ -237,6 +237,7 @@ def test_a_rename_loses_no_checkpoint_that_a_side_kept_or_moved_to_another_place
         assert find_losses("moved", "changed", "base") == [RenameLoss(MOVED, "ours", "old.json")]
         assert find_losses("changed", "removed", "base") == [RenameLoss(MOVED, "theirs", "")]
         assert find_losses("changed", "proper", "base") == []
+        assert find_losses("changed", "moved") == [], "without a base nothing was moved"
         # of several bases one is enough that has the file, and one that has it as it is now
         lost = [RenameLoss(MOVED, "theirs", "old.json")]
         assert find_losses("changed", "moved", "base", "older") == lost
