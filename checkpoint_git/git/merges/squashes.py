@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from checkpoint_git.git.merges.bases import read_base_ids
@@ -73,12 +74,15 @@ def read_squashes(
     times = _read_times(cwd, heads.values(), env)
     found = []
     for number, commit in first.items():
-        sides = (commit.parents[0], heads[number])
-        if commit.id in in_range and times.get(sides[1], commit.time + 1) <= commit.time:
-            bases = read_base_ids(cwd, sides, env)
-            if bases and sides[1] not in bases:
-                subject = commit.message.partition("\n")[0]
-                found.append(MergeCommit(commit.id, commit.tree, sides, subject))
+        other = heads[number]
+        time = times.get(other)
+        if commit.id not in in_range or time is None or time > commit.time:
+            continue
+        sides = (commit.parents[0], other)
+        bases = read_base_ids(cwd, sides, env)
+        if bases and other not in bases:
+            subject = commit.message.partition("\n")[0]
+            found.append(MergeCommit(commit.id, commit.tree, sides, subject))
 
     return found[::-1]
 
@@ -98,7 +102,7 @@ def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
     out = run_git(words, cwd, env=env).out
     heads: dict[tuple[str, str], set[str]] = {}
     for line in os.fsdecode(out).splitlines():
-        commit, kind, name = line.split(" ", 2)
+        commit, kind, name = line.split(" ")
         numbered = _NUMBERED.search(name)
         if numbered and kind == "commit":
             where = "pull"
@@ -120,11 +124,13 @@ def _number_of(message: str) -> tuple[str, str]:
 
 
 def _parse_log(out: bytes) -> Iterable[_Logged]:
-    fields = out.decode("utf-8", "replace").split("\0")
-    # the last field of a record is the empty one before -z's own NUL
-    for start in range(0, len(fields) - 4, 6):
-        commit, parents, time, tree, message = fields[start : start + 5]
+    fields = iter(out.decode("utf-8", "replace").split("\0"))
+    for commit in fields:
+        if not commit:
+            return  # what is behind the last NUL
+        parents, time, tree, message = islice(fields, 4)
         yield _Logged(commit, tuple(parents.split()), int(time or 0), tree, message)
+        next(fields)  # the empty one before -z's own NUL
 
 
 def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:
