@@ -14,6 +14,7 @@ from checkpoint_git.git.merges.bases import (
     is_ancestor,
     list_ids,
     read_all_bases,
+    read_base_ids,
     read_bases,
     read_bases_of_all,
     read_graph,
@@ -50,11 +51,19 @@ def grow(repo: GitRepo, seed: int, count: int = 60) -> list[str]:
 def test_one_walk_names_the_bases_that_git_names(
     seed: int, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked = []
+
+    def read_some(cwd: str, commits: Sequence[str], env: Env = None) -> list[str]:
+        asked.append(commits)
+        return read_base_ids(cwd, commits, env)
+
+    monkeypatch.setattr(bases, "read_base_ids", read_some)
     monkeypatch.setattr(bases, "_FEW", 10)
     ids = grow(repo, seed)
     sides: list[tuple[str, ...]] = [(left, right) for left in ids for right in ids[:3]]
     sides.append(tuple(ids[:3]))
     found = read_bases_of_all(str(repo.path), sides)
+    assert asked == sides[-1:], "the walk is for pairs"
     for parents, some in zip(sides, found, strict=True):
         assert sorted(some) == sorted(read_with_git(repo, parents))
 
