@@ -1,5 +1,6 @@
 """Writes that happen whole or not at all."""
 
+import errno
 import os
 import resource
 import stat
@@ -11,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk import atomic
+from checkpoint_git.disk import atomic, replace
+from tests.support.descriptors import closing_all
 from tests.support.hostile import put_odd
+from tests.support.rows import rows
+
+DEAD = 4194305  # above the largest number of a process
 
 
 def names_in(folder: Path) -> list[str]:
@@ -34,13 +39,24 @@ def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
     assert path.read_bytes() == b"new"
 
 
-def test_a_new_file_obeys_the_umask(tmp_path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        atomic.write_file(str(tmp_path / "a.json"), b"x")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o640
+def test_a_new_file_or_folder_obeys_the_umask(tmp_path: Path) -> None:
+    for mask, file_mode, folder_mode in ((0o027, 0o640, 0o750), (0, 0o666, 0o777)):
+        folder = tmp_path / f"{mask}"
+        before = os.umask(mask)
+        try:
+            atomic.make_folder(str(folder))
+            atomic.make_new_folder(str(folder), ["inner"])
+            atomic.write_file(str(folder / "written"), b"x")
+            atomic.create_file(str(folder / "created"), b"x")
+        finally:
+            os.umask(before)
+        for path, mode in (
+            (folder, folder_mode),
+            (folder / "inner", folder_mode),
+            (folder / "written", file_mode),
+            (folder / "created", file_mode),
+        ):
+            assert stat.S_IMODE(path.stat().st_mode) == mode, path
 
 
 def test_only_what_is_as_it_was_read_is_replaced_or_removed(tmp_path: Path) -> None:
@@ -153,28 +169,33 @@ def test_creating_never_overwrites(tmp_path: Path) -> None:
 
 
 def test_scraps_of_dead_writers_are_cleared_and_those_of_living_ones_stay(tmp_path: Path) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    (tmp_path / f".a.json.{dead.pid}-0a1b2c3d.tmp").write_bytes(b"half")
-    (tmp_path / f".a.json.{os.getpid()}-0a1b2c3d.tmp").write_bytes(b"half")
-    (tmp_path / ".somebody-elses.tmp").write_bytes(b"")
-    (tmp_path / "a.json").write_bytes(b"")
-    atomic.remove_stray_files(str(tmp_path / "missing"))
-    atomic.remove_stray_files(str(tmp_path))
-    assert names_in(tmp_path) == [
+    scraps = {f".a.json.{DEAD}-0a1b2c3d.tmp", f"..a.{DEAD}-0a1b2c3d.tmp.lock"}
+    others = {
         f".a.json.{os.getpid()}-0a1b2c3d.tmp",
         ".somebody-elses.tmp",
+        f".a.json.{DEAD}.tmp",
+        f".a.json.{DEAD}-0a1b2c3.tmp",
+        f".a.json.{DEAD}-0a1b2c3d4.tmp",
+        f".a.json.{DEAD}-0a1b2c3d",
+        f"a.json.{DEAD}-0a1b2c3d.tmp",
         "a.json",
-    ]
+    }
+    for name in scraps | others:
+        (tmp_path / name).write_bytes(b"half")
+    (tmp_path / "link").symlink_to(".")
+
+    atomic.remove_stray_files(str(tmp_path / "missing"))
+    atomic.remove_stray_files(str(tmp_path / "link"))  # what is behind it is not ours
+    assert scraps < set(names_in(tmp_path))
+    atomic.remove_stray_files(str(tmp_path))
+    assert set(names_in(tmp_path)) == {*others, "link"}
 
 
 @pytest.mark.parametrize("write", [atomic.write_file, atomic.create_file])
 def test_a_write_clears_what_a_killed_one_left_beside_it(
     tmp_path: Path, write: Callable[[str, bytes], object]
 ) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    (tmp_path / f".other.json.{dead.pid}-0a1b2c3d.tmp").write_bytes(b"half")
+    (tmp_path / f".other.json.{DEAD}-0a1b2c3d.tmp").write_bytes(b"half")
     write(str(tmp_path / "a.json"), b"whole")
     assert names_in(tmp_path) == ["a.json"]
 
@@ -281,3 +302,150 @@ def test_a_folder_that_another_process_makes_meanwhile_will_do(
     monkeypatch.setattr(os, "makedirs", make_late)
     atomic.make_folder(str(tmp_path / "a/b"))
     assert (tmp_path / "a/b").is_dir()
+
+
+def test_all_folders_that_are_made_have_the_mode_that_is_asked_for(tmp_path: Path) -> None:
+    atomic.make_folder(str(tmp_path / "a/b"), 0o700)
+    made = atomic.make_new_folder(str(tmp_path / "a/b"), ["c"], 0o700)
+    for path in (tmp_path / "a", tmp_path / "a/b", Path(made)):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+def test_a_folder_where_a_file_is_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"")
+    for path in ("a", "a/b"):
+        with pytest.raises(CheckpointError, match="could not be written") as caught:
+            atomic.make_folder(str(tmp_path / path))
+        assert str(caught.value.hint) == "expected a directory, found a file"
+
+
+def test_a_file_has_its_name_once_the_disk_has_its_content_and_then_the_disk_gets_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    rename, link = os.replace, os.link
+
+    def note_rename(source: str, target: str) -> None:
+        events.append("name")
+        rename(source, target)
+
+    def note_link(source: str, target: str) -> None:
+        events.append("name")
+        link(source, target)
+
+    monkeypatch.setattr(replace.system, "fsync", lambda descriptor: events.append("content"))
+    monkeypatch.setattr(os, "replace", note_rename)
+    monkeypatch.setattr(os, "link", note_link)
+    monkeypatch.setattr(atomic, "sync_folder", lambda folder: events.append("folder"))
+
+    path = str(tmp_path / "a")
+    atomic.create_file(path, b"one")
+    assert events == ["content", "name", "folder"]
+
+    events.clear()
+    atomic.write_file(path, b"two", lambda: events.append("noted"))
+    assert events == ["content", "name", "noted", "folder"]
+
+    events.clear()
+    atomic.replace_known(path, b"two", b"three", lambda: events.append("noted"))
+    assert events == ["content", "name", "noted", "folder"]
+
+    events.clear()
+    atomic.replace_known(f"{path}b", None, b"new", lambda: events.append("noted"))
+    assert sorted(events) == ["content", "folder", "name", "noted"]
+
+
+def test_a_name_without_a_folder_is_one_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f".other.{DEAD}-0a1b2c3d.tmp").write_bytes(b"half")
+    atomic._clear_once.cache_clear()
+    flushed: list[str] = []
+    monkeypatch.setattr(atomic, "sync_folder", flushed.append)
+
+    atomic.create_file("a", b"one")
+    atomic.write_file("a", b"two")
+    atomic.make_folder("folder")
+    assert names_in(tmp_path) == ["a", "folder"]
+    atomic.remove_file("a")
+    assert names_in(tmp_path) == ["folder"]
+    assert flushed == ["."] * 4
+
+
+def test_a_folder_is_flushed_where_the_file_system_can_and_is_closed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+
+    def refuse(descriptor: int) -> None:
+        flushed.append(os.fstat(descriptor).st_ino)
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with closing_all():
+        atomic.sync_folder(str(tmp_path))
+    assert flushed == [tmp_path.stat().st_ino]
+
+
+def test_a_new_file_whose_temporary_one_is_cleared_each_time_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def clear_then_link(source: str, target: str) -> None:
+        os.unlink(source)
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    monkeypatch.setattr(os, "link", clear_then_link)
+    with pytest.raises(CheckpointError, match="could not be written: No such file"):
+        atomic.create_file(str(tmp_path / "a"), b"one")
+    assert names_in(tmp_path) == []
+
+
+def test_a_new_file_that_cannot_be_named_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(source: str, target: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "link", fail)
+    with pytest.raises(CheckpointError, match="No space left") as caught:
+        atomic.create_file(str(tmp_path / "a"), b"one")
+    assert str(caught.value.hint).startswith("the disk is full: make room")
+    assert names_in(tmp_path) == []
+
+
+def test_where_every_name_beside_a_file_is_taken_no_copy_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(atomic, "create_file", lambda path, data: False)
+    with pytest.raises(CheckpointError, match="no free name for a copy beside /r/a") as caught:
+        atomic.create_beside("/r/a", ".old", b"x")
+    assert str(caught.value.hint) == "remove the old copies"
+
+
+@rows(
+    ("number", "hint"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "your quota is used up"),
+        (errno.EFBIG, "ulimit -f"),
+        (errno.EROFS, "mounted read-only"),
+        (errno.EACCES, "owner and permissions"),
+        (errno.EPERM, "owner and permissions"),
+        (errno.ENOTDIR, "found a file"),
+        (errno.EISDIR, "move it"),
+        (errno.ENOENT, "its folder does not exist"),
+        (errno.EIO, "nothing was changed"),
+    ],
+)
+def test_an_error_of_writing_says_what_went_wrong_and_what_to_do(number: int, hint: str) -> None:
+    error = atomic.write_error("/r/\x1b[31ma", OSError(number, os.strerror(number)))
+    assert error.message.endswith(f"a could not be written: {os.strerror(number)}")
+    assert "\x1b" not in error.message
+    assert hint in str(error.hint)
+
+
+def test_an_error_of_writing_without_a_number_is_shown_by_its_text() -> None:
+    error = atomic.write_error("/r/a", OSError("cut off"))
+    assert error.message == "/r/a could not be written: cut off"
+    assert str(error.hint) == "nothing was changed"
