@@ -49,9 +49,11 @@ def _find_begun(above: str, copies: Sequence[Copy]) -> str:
     try:
         for path, _, _ in os.walk(folder):
             atomic.remove_stray_files(path)
-            for entry in os.scandir(path):
-                if not entry.is_dir(follow_symlinks=False):
-                    kept.add(Copy(os.path.relpath(entry.path, folder), read_plain(entry.path)))
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if not entry.is_dir(follow_symlinks=False):
+                        name = os.path.relpath(entry.path, folder)
+                        kept.add(Copy(name, read_plain(entry.path)))
     except OSError:
         return ""
 

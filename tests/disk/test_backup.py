@@ -1,5 +1,7 @@
 """Backups: every copy on disk, under its own name, in a folder of its own."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,9 +23,10 @@ def test_copies_lie_under_their_names_and_only_their_owner_reads_them(tmp_path: 
 
 
 def test_a_second_backup_of_one_second_never_touches_the_first(tmp_path: Path) -> None:
-    first, second = (write_backup(str(tmp_path), "now", [Copy("a", data)]) for data in (b"1", b"2"))
-    assert first != second
-    assert [(Path(folder) / "a").read_bytes() for folder in (first, second)] == [b"1", b"2"]
+    contents = (b"1", b"2", b"3")
+    folders = [Path(write_backup(str(tmp_path), "now", [Copy("a", data)])) for data in contents]
+    assert [folder.name for folder in folders] == ["now", "now-1", "now-2"]
+    assert [(folder / "a").read_bytes() for folder in folders] == list(contents)
 
 
 def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
@@ -57,3 +60,38 @@ def test_a_backup_is_never_finished_behind_a_link(tmp_path: Path) -> None:
         tmp_path / "checkpoint/backups/1"
     )
     assert len(list((tmp_path / "elsewhere").iterdir())) == 1
+
+
+def put_more_than_the_copies(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "c").write_bytes(b"3")
+
+
+def put_other_content(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "a").write_bytes(b"2")
+
+
+def put_what_cannot_be_read(folder: Path) -> None:
+    folder.mkdir()
+    os.mkfifo(folder / "a")
+
+
+def put_a_file(folder: Path) -> None:
+    folder.write_bytes(b"1")
+
+
+@pytest.mark.parametrize(
+    "put", [put_more_than_the_copies, put_other_content, put_what_cannot_be_read, put_a_file]
+)
+def test_what_is_no_begun_backup_of_these_copies_stays_as_it_is(
+    put: Callable[[Path], None], tmp_path: Path
+) -> None:
+    newest = tmp_path / "checkpoint/backups/9"
+    newest.parent.mkdir(parents=True)
+    put(newest)
+    before = sorted(newest.rglob("*"))
+    assert write_backup(str(tmp_path), "1", [Copy("a", b"1"), Copy("b", b"2")]) == str(
+        newest.with_name("1")
+    )
+    assert sorted(newest.rglob("*")) == before
