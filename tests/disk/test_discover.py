@@ -1,15 +1,19 @@
 """Finding .checkpoints and the repository around it."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import (
+    MissingPlaceError,
+    Place,
     check_way,
     find_common_dir,
     find_link,
+    find_or_plan_place,
     find_place,
     find_repository,
     find_siblings,
@@ -18,6 +22,7 @@ from checkpoint_git.disk.discover import (
     path_below,
     plan_place,
     relative_path,
+    shared_path,
 )
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
@@ -46,8 +51,17 @@ def test_a_place_knows_its_repository(repo: GitRepo) -> None:
 def test_the_search_stops_at_the_repository_root(tmp_path: Path) -> None:
     (tmp_path / ".checkpoints").mkdir()
     repo = GitRepo.create(tmp_path / "inner")
-    with pytest.raises(CheckpointError, match=r"no \.checkpoints") as caught:
+    with pytest.raises(
+        MissingPlaceError, match=r"no \.checkpoints .* up to the repository"
+    ) as caught:
         find_place(str(repo.path))
+    assert "checkpoint init" in str(caught.value.hint)
+    assert "sparse" not in str(caught.value.hint)
+
+    repo.write(".git/info/sparse-checkout", "src\n")
+    with pytest.raises(MissingPlaceError) as caught:
+        find_place(str(repo.path))
+    assert "git sparse-checkout add .checkpoints" in str(caught.value.hint)
     assert "checkpoint init" in str(caught.value.hint)
 
 
@@ -55,9 +69,11 @@ def test_outside_git_the_search_goes_upward_all_the_same(tmp_path: Path) -> None
     (tmp_path / ".checkpoints").mkdir()
     (tmp_path / "a/b").mkdir(parents=True)
     place = find_place(str(tmp_path / "a/b"))
-    assert place.root == str(tmp_path)
-    assert place.work_tree is None
-    assert place.git_dir is None
+    assert place == Place(str(tmp_path), str(tmp_path / ".checkpoints"), None, None)
+    assert place.top == str(tmp_path)
+    with pytest.raises(MissingPlaceError, match=r"no \.other .* upward") as caught:
+        find_place(str(tmp_path / "a/b"), ".other")
+    assert "sparse" not in str(caught.value.hint)
 
 
 def test_a_linked_worktree_has_a_git_directory_of_its_own(repo: GitRepo) -> None:
@@ -82,8 +98,32 @@ def test_an_empty_git_folder_is_no_repository(tmp_path: Path) -> None:
 
 
 def test_a_git_file_that_names_nothing_is_no_repository(tmp_path: Path) -> None:
-    (tmp_path / ".git").write_text("gitdir: /nowhere\n")
-    assert find_repository(str(tmp_path)) is None
+    for text in ("gitdir: /nowhere\n", "", "/nowhere\n", "a/.git\n"):
+        (tmp_path / ".git").write_text(text)
+        assert find_repository(str(tmp_path)) is None
+
+
+def test_a_branch_that_head_leads_to_need_not_be_there(tmp_path: Path) -> None:
+    """HEAD may be a symbolic link, as early versions of git made it."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/HEAD").symlink_to("refs/heads/main")
+    (tmp_path / ".git").write_text("gitdir:  real\r\n")
+    assert find_repository(str(tmp_path)) == (str(tmp_path), str(tmp_path / "real"))
+
+
+def test_a_file_that_all_work_trees_share_is_in_the_common_git_directory(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").touch()
+    (tmp_path / "inner").mkdir()
+    assert shared_path(str(tmp_path / "inner"), "notes") == str(tmp_path / ".git/notes")
+    (tmp_path / ".git/commondir").write_text("../common\n")
+    assert shared_path(str(tmp_path), "notes") == str(tmp_path / "common/notes")
+
+    (tmp_path / ".git/HEAD").unlink()
+    outside = shared_path(str(tmp_path), "notes")
+    assert os.path.basename(outside) == "notes"
+    with pytest.raises(NotADirectoryError):
+        os.stat(outside)
 
 
 def test_a_bare_repository_has_no_place(tmp_path: Path) -> None:
@@ -146,6 +186,16 @@ def test_git_is_known_in_any_spelling(name: str) -> None:
         check_way(f"a/{name}/b", "/nowhere")
 
 
+HIDDEN = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+SHOWN = "\u200b\u2010\u2029\u202f\u2069\u2070\ufefe\uff00"
+
+
+def test_a_name_with_characters_that_hfs_leaves_out_is_gits_and_with_others_it_is_not() -> None:
+    """As git has them, too: next_hfs_char in its utf8.c."""
+    assert [letter for letter in HIDDEN if not is_git_name(f".g{letter}it")] == []
+    assert [letter for letter in SHOWN if is_git_name(f".g{letter}it")] == []
+
+
 @rows("name", [".github", ".gitignore", "git", "agit~1", ".git-x", "x.git", "..git", "git1"])
 def test_a_name_like_gits_is_an_ordinary_one(name: str) -> None:
     assert not is_git_name(name)
@@ -155,10 +205,17 @@ def test_a_name_like_gits_is_an_ordinary_one(name: str) -> None:
 def test_a_new_place_is_the_repository_root_else_the_folder_itself(
     repo: GitRepo, tmp_path: Path
 ) -> None:
-    (repo.path / "deep/er").mkdir(parents=True)
-    (tmp_path / "plain").mkdir()
-    assert plan_place(str(repo.path / "deep/er")).root == str(repo.path)
-    assert plan_place(str(tmp_path / "plain")).root == str(tmp_path / "plain")
+    (repo.path / "deep/er/.checkpoints").mkdir(parents=True)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    top = str(repo.path)
+    planned = Place(top, f"{top}/.checkpoints", top, f"{top}/.git")
+    assert plan_place(f"{top}/deep/er") == planned
+    assert plan_place(str(plain), ".other") == Place(str(plain), str(plain / ".other"), None, None)
+
+    assert find_or_plan_place(f"{top}/deep") == planned
+    assert find_or_plan_place(f"{top}/deep/er").root == f"{top}/deep/er"
+    assert find_or_plan_place(str(plain)).root == str(plain)
 
 
 @pytest.mark.parametrize("name", ["", "undo", "automatic.lock", "undo/build.before"])
@@ -231,12 +288,23 @@ def test_a_path_is_below_a_root_however_the_root_is_spelled(tmp_path: Path) -> N
 def test_other_work_trees_are_known_by_their_branch_if_they_have_checkpoints(
     repo: GitRepo, tmp_path: Path
 ) -> None:
+    repo.write(".checkpoints/README.md", "")
     repo.write("sub/.checkpoints/README.md", "")
     repo.commit()
-    for name in ("side", "empty"):
+    assert find_siblings(find_place(str(repo.path))) == []
+
+    for name in ("side", "empty", "replaced", "gone"):
         repo.git("worktree", "add", "-q", "-b", name, str(tmp_path / name))
-    (tmp_path / "empty/sub/.checkpoints/README.md").unlink()
-    (tmp_path / "empty/sub/.checkpoints").rmdir()
-    here, side = find_place(str(repo.path / "sub")), find_place(str(tmp_path / "side/sub"))
-    assert find_siblings(here) == [("side", side)]
-    assert find_siblings(side) == [("main", here)]
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "detached"))
+    shutil.rmtree(tmp_path / "empty/sub")  # it has those of its top still
+    shutil.rmtree(tmp_path / "gone")
+    (tmp_path / "replaced/.git").unlink()
+    GitRepo.create(tmp_path / "replaced")
+
+    here, side, detached = (
+        find_place(str(top / "sub"))
+        for top in (repo.path, tmp_path / "side", tmp_path / "detached")
+    )
+    assert find_siblings(here) == [("", detached), ("side", side)]
+    assert find_siblings(side) == [("main", here), ("", detached)]
+    assert find_siblings(Place("/r", "/r/.checkpoints", None, None)) == []
