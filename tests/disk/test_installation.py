@@ -5,15 +5,19 @@ installed.
 import shlex
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from checkpoint_git.__main__ import add_package_folder
 from checkpoint_git.disk import installation
 from checkpoint_git.disk.installation import (
+    advise_installation,
     find_missing,
     find_pinned_source,
+    find_source,
     find_start_trouble,
+    import_all,
     starts_on_path,
 )
 from checkpoint_git.tools.setup.forge_files import FORGES, forge_files
@@ -65,6 +69,13 @@ def test_an_environment_of_pipx_is_pipxs_to_change(
     assert str(error.hint) == "pipx inject checkpoint-git mcp"
 
 
+def put_package(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Lets this package be in a folder."""
+    monkeypatch.setattr(
+        installation, "__file__", str(folder / "checkpoint_git/disk/installation.py")
+    )
+
+
 ORIGINS = {
     "checkpoint-git": None,
     "file:///a/b.whl": '{"url": "file:///a/b.whl", "archive_info": {}}',
@@ -94,9 +105,7 @@ def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
     if recorded:
         (beside / "direct_url.json").write_text(recorded)
     monkeypatch.setattr(sys, "prefix", str(tmp_path / prefix))
-    monkeypatch.setattr(
-        installation, "__file__", str(packages / "checkpoint_git/disk/installation.py")
-    )
+    put_package(monkeypatch, packages)
     error = find_missing(ModuleNotFoundError("x", name="mcp"), ["mcp", "--read-only"])
     assert error
     needed = "checkpoint-git[mcp]" + (f" @ {source}" if recorded else "")
@@ -118,13 +127,21 @@ def test_a_start_by_path_finds_what_is_beside_the_package_before_what_is_install
     assert path == ["/python/lib", "/target", "/python/lib/site-packages", "/editable"]
 
 
-def test_a_python_that_cannot_start_the_package_is_known_by_its_last_words(tmp_path: Path) -> None:
+def test_a_python_that_cannot_start_the_package_is_known_by_its_last_words(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert find_start_trouble(sys.executable, PACKAGE) == ""
-    assert find_start_trouble(str(tmp_path / "gone"), PACKAGE).endswith("No such file or directory")
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho broken >&2\necho really >&2\nexit 1\n")
-    python.chmod(0o755)
-    assert find_start_trouble(str(python), PACKAGE) == "really"
+    gone = str(tmp_path / "gone")
+    assert find_start_trouble(gone, PACKAGE) == f"{gone}: No such file or directory"
+    for name, script, trouble in (
+        ("python", "echo broken >&2\necho '\\0377really' >&2\nexit 1", "\ufffdreally"),
+        ("quiet", "exit 3", "it exits with 3"),
+    ):
+        python = tmp_path / name
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+        assert find_start_trouble(str(python), PACKAGE) == trouble
+    assert capfd.readouterr() == ("", "")
 
 
 PINNED = {
@@ -140,9 +157,7 @@ PINNED = {
 def test_a_job_installs_what_this_was_installed_from(
     recorded: str | None, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        installation, "__file__", str(tmp_path / "checkpoint_git/disk/installation.py")
-    )
+    put_package(monkeypatch, tmp_path)
     beside = tmp_path / f"checkpoint_git-{__version__}.dist-info"
     beside.mkdir(exist_ok=True)
     (beside / "direct_url.json").unlink(missing_ok=True)
@@ -161,12 +176,45 @@ def test_from_a_checkout_no_job_installs_a_bare_name() -> None:
             assert "checkpoint-git==" not in "\n".join(lines)
 
 
-def test_a_checkpoint_on_path_has_to_run(tmp_path: Path) -> None:
+def test_a_checkpoint_on_path_has_to_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     env = {"PATH": str(tmp_path)}
     program = tmp_path / "checkpoint"
     answers = [starts_on_path(env)]
     for code in (0, 1):
-        program.write_text(f"#!/bin/sh\nexit {code}\n")
+        program.write_text(f"#!/bin/sh\necho 1.0\nexit {code}\n")
         program.chmod(0o755)
         answers.append(starts_on_path(env))
     assert answers == [False, True, False]
+    assert not starts_on_path({})
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_installer_takes_a_checkout_or_what_was_recorded_and_else_the_user_names_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    put_package(monkeypatch, tmp_path)
+    assert find_source() == find_pinned_source() == ""
+    advice = advise_installation("install it permanently")
+    assert "uv tool install FOLDER-OR-ADDRESS" in str(advice)
+
+    (tmp_path / "pyproject.toml").touch()
+    assert find_source() == str(tmp_path)
+    assert shlex.split(str(advise_installation("install it")).partition(": ")[2]) == [
+        "uv",
+        "tool",
+        "install",
+        str(tmp_path),
+    ]
+
+
+def test_a_package_that_is_missing_is_known_before_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("git", "jsonschema", "yaml")
+    for name in names:
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    import_all()
+    for name in names:
+        with monkeypatch.context() as patch, pytest.raises(ImportError, match=name):
+            patch.setitem(sys.modules, name, None)
+            import_all()
