@@ -27,7 +27,9 @@ def plant(git_dir: Path, names: set[str]) -> None:
 
 def test_every_cache_is_found_and_no_state(tmp_path: Path) -> None:
     plant(tmp_path, CACHES | STATE)
+    (tmp_path / "checkpoint/history/folder").mkdir()
     found = find_leftovers([str(tmp_path), str(tmp_path)])
+    assert found == find_leftovers([str(tmp_path)])
     assert sorted(leftover.name for leftover in found) == sorted(
         f"checkpoint/{name}" for name in CACHES
     )
