@@ -1,11 +1,18 @@
 """The settings of a project: what is read of a file that comes with a branch, and what is refused."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkpoint_git.disk.discover import plan_place
-from checkpoint_git.disk.project_file import ProjectFileError, find_path, parse_table, read_text
+from checkpoint_git.disk.project_file import (
+    MAX_BYTES,
+    ProjectFileError,
+    find_path,
+    parse_table,
+    read_text,
+)
 from tests.support.rows import rows
 
 
@@ -23,10 +30,28 @@ def test_the_text_is_read_without_a_byte_order_mark_and_an_error_is_named(tmp_pa
     with pytest.raises(ProjectFileError, match="not UTF-8"):
         read_text(place)
 
+    path.write_bytes(b"#" * MAX_BYTES)
+    assert len(read_text(place)) == MAX_BYTES
+    path.write_bytes(b"#" * (MAX_BYTES + 1))
+    with pytest.raises(ProjectFileError, match=f"cannot be read: .* {MAX_BYTES} is the limit"):
+        read_text(place)
+
+    path.unlink()
+    path.symlink_to("nowhere")
+    with pytest.raises(ProjectFileError, match="cannot be read: "):
+        read_text(place)
+
     path.unlink()
     path.mkdir()
     with pytest.raises(ProjectFileError, match="it cannot be read: "):
         read_text(place)
+
+
+def test_a_key_may_have_a_thousand_dots() -> None:
+    table: Any = parse_table("a = 1\n" + "b." * 1_000 + "c = 1")
+    for _ in range(1_000):
+        table = table["b"]
+    assert table == {"c": 1}
 
 
 @rows(

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.disk.read import open_plain, read_content, read_if_there, read_plain
+from checkpoint_git.disk.read import open_plain, read_content, read_if_there, read_own, read_plain
+from tests.support.descriptors import closing_all
 
 
 def read(path: Path, boundary: Path) -> bytes:
@@ -75,6 +76,41 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
     assert error_of(tmp_path / "huge", tmp_path) == errno.EFBIG
 
 
+def test_nothing_of_a_file_over_the_limit_is_read_and_a_growing_one_never_beyond_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    read, appended = os.read, list[bytes]()
+
+    def append_then_read(descriptor: int, count: int) -> bytes:
+        if not appended:
+            pytest.fail("it is read")
+        with path.open("ab") as stream:
+            stream.write(appended.pop(0))
+        return read(descriptor, count)
+
+    monkeypatch.setattr(os, "read", append_then_read)
+    path.write_bytes(b"12345")
+    with pytest.raises(OSError, match="it has 5 bytes, and 4 is the limit"):
+        read_plain(str(path), 4)
+
+    for pieces, most, size in (
+        ([b""], 5, 5),
+        ([b"6", b"78", b"9", b""], 9, 9),
+        ([b"6", b"78", b"9", b""], 10, 9),
+        ([b"6", b"78", b"9"], 8, None),
+        ([b"67890"], 5, None),
+    ):
+        path.write_bytes(b"12345")
+        appended[:] = pieces
+        if size is None:
+            with pytest.raises(OSError, match=f"and {most} is the limit") as caught:
+                read_plain(str(path), most)
+            assert caught.value.errno == errno.EFBIG
+        else:
+            assert read_plain(str(path), most) == b"1234567890"[:size]
+
+
 def test_what_is_missing_says_so(tmp_path: Path) -> None:
     assert error_of(tmp_path / "nothing", tmp_path) == errno.ENOENT
 
@@ -85,6 +121,7 @@ def test_a_file_is_read_where_there_is_one_and_neither_a_pipe_nor_an_endless_one
     (tmp_path / "file").write_bytes(b"a\r\n\xff")
     assert read_if_there(str(tmp_path / "file")) == b"a\r\n\xff"
     assert read_if_there(str(tmp_path / "nothing")) is None
+    assert read_if_there(str(tmp_path / "file/inside")) is None
     with pytest.raises(IsADirectoryError):
         read_if_there(str(tmp_path))
     os.mkfifo(tmp_path / "pipe")
@@ -103,13 +140,22 @@ def test_only_regular_files_are_opened_plainly(
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(b"x")
     (tmp_path / "link").symlink_to("file")
-    for name in ("folder", "pipe", "link", "missing"):
-        with pytest.raises(OSError, match=r"regular|levels|No such"):
-            opened(str(tmp_path / name))
+    with closing_all():
+        for name in ("folder", "pipe", "link", "missing"):
+            with pytest.raises(OSError, match=r"regular|levels|No such"):
+                opened(str(tmp_path / name))
 
 
-def test_a_limit_may_be_smaller(tmp_path: Path) -> None:
+def test_a_file_of_any_size_is_read_in_parts_and_an_error_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
-    assert read_plain(str(tmp_path / "file"), 5) == b"12345"
-    with pytest.raises(OSError, match="5 bytes, and 4 is the limit"):
-        read_plain(str(tmp_path / "file"), 4)
+    with closing_all(), open_plain(str(tmp_path / "file")) as stream:
+        assert (stream.read(3), stream.read()) == (b"123", b"45")
+    with pytest.raises(IsADirectoryError) as caught:
+        open_plain(str(tmp_path))
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_a_file_beside_a_module_is_read_as_text(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts/words").write_bytes("é\n".encode())
+    assert read_own(str(tmp_path / "module.py"), "texts", "words") == "é\n"

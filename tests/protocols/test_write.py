@@ -2,6 +2,7 @@
 
 import io
 import json
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from checkpoint_git.protocols.write import (
     hold_place,
     plan_write,
     say_waiting,
+    set_apart,
 )
 from tests.support.rows import rows
-from tests.support.samples import checkpoint_text
+from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import NOON, seconds
 
 NOW = seconds(NOON)
@@ -47,6 +49,26 @@ def codes(findings: list[Finding]) -> list[str]:
     return [found.code for found in findings]
 
 
+# set_apart
+
+
+def test_no_line_of_an_archive_is_one_of_its_document_and_it_says_the_same() -> None:
+    text = '{\n  "a": "é",\r\n\n \t\n"b": [\n1]}\n'
+    for document in (text, "\ufeff" + text, text.rstrip("\n")):
+        data = document.encode()
+        apart = set_apart(data)
+        assert json.loads(apart.decode("utf-8-sig")) == json.loads(text)
+        written = [line for line in data.splitlines(keepends=True) if line.strip()]
+        assert not set(written) & set(apart.splitlines(keepends=True))
+        assert len(apart) == len(data) + len(written)
+        assert (apart[:3] == BOM_UTF8) == (data[:3] == BOM_UTF8)
+
+
+@rows("data", [b"", b"{", b"\xff{}", b"a line\nanother\n"])
+def test_what_is_no_document_is_archived_as_it_is(data: bytes) -> None:
+    assert set_apart(data) == data
+
+
 # plan_write
 
 
@@ -67,6 +89,23 @@ def test_a_missing_file_is_made_of_what_the_change_returns() -> None:
     assert json.loads(written.document.text or "") == json.loads(GOOD)
 
 
+def test_a_new_file_is_refused_for_its_errors_and_reports_its_warnings() -> None:
+    for changes, refused, arisen in (
+        ({"project_dir": "here"}, [], ["skill/relative-project-dir"]),
+        ({"status": "done"}, ["skill/unknown-status"], ["skill/unknown-status"]),
+    ):
+        value = checkpoint(**changes)
+        written = plan_write(PATH, None, lambda _, value=value: value, NOW)  # type: ignore[misc]
+        assert (codes(written.refused), codes(written.arisen)) == (refused, arisen)
+        assert written.created
+
+
+def test_a_byte_order_mark_stays_before_what_is_changed() -> None:
+    written = plan_write(PATH, read("\ufeff" + GOOD), step("sprint-3"), NOW)
+    assert (written.created, written.refused) == (False, [])
+    assert written.document.text == "\ufeff" + GOOD.replace("sprint-2", "sprint-3", 1)
+
+
 def test_a_change_gets_a_value_of_its_own() -> None:
     before = read(GOOD)
 
@@ -75,7 +114,8 @@ def test_a_change_gets_a_value_of_its_own() -> None:
         value["progress_table"].clear()
         return finding("/step")
 
-    assert plan_write(PATH, before, spoil, NOW).document == before
+    refused = plan_write(PATH, before, spoil, NOW)
+    assert (refused.document, refused.created) == (before, False)
     assert plan_write(PATH, before, step("a"), NOW).document.value == {
         **json.loads(GOOD),
         "step": "a",
@@ -110,7 +150,7 @@ def test_a_file_that_is_no_object_is_refused_with_what_is_wrong_with_it(text: st
     before = read(text)
     written = plan_write(PATH, before, step("a"), NOW)
     assert written.refused == before.findings != []
-    assert written.document == before
+    assert (written.document, written.created, written.arisen) == (before, False, [])
 
 
 # find_new and find_new_errors
@@ -163,7 +203,7 @@ def test_what_a_killed_writer_left_behind_is_cleared_under_the_lock(tmp_path: Pa
     folder.mkdir()
     left = folder / ".build.checkpoint.json.99999999-0a1b2c3d.tmp"
     left.write_text("half")
-    with hold_place(place, [place.directory, str(folder / "none")]):
+    with hold_place(place, [str(folder / "none"), place.directory]):
         assert (folder / ".lock").exists()
         assert not left.exists()
 
@@ -187,8 +227,13 @@ def test_a_new_error_refuses_a_change_unless_the_file_was_of_another_version(
     assert any(each.level == "error" for each in written.document.findings)
 
 
-def test_that_another_process_writes_is_told_at_once() -> None:
+def test_that_another_process_writes_is_reported_at_once() -> None:
     shown = io.BytesIO()
     stream = io.TextIOWrapper(shown)
     say_waiting(stream)()
-    assert shown.getvalue() == b"checkpoint: another process is writing; waiting for it\n"
+    report = b"checkpoint: another process is writing; waiting for it\n"
+    assert shown.getvalue() == report
+
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    say_waiting(stream)()
+    assert shown.getvalue() == report + b"\r\x1b[K" + report  # a line of progress is cleared
