@@ -228,15 +228,17 @@ def sync_folder(folder: str) -> None:
 def write_error(path: str, error: OSError) -> CheckpointError:
     import errno
 
-    hints = {
+    hints: dict[int | None, str] = {
         errno.ENOSPC: "the disk is full: make room, then run the same command again",
         errno.EDQUOT: "your quota is used up: make room, then run the same command again",
         errno.EFBIG: "a limit on file sizes is in force (ulimit -f)",
         errno.EROFS: "the file system is mounted read-only",
-        **dict.fromkeys((errno.EACCES, errno.EPERM), "check the folder's owner and permissions"),
-        **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "expected a directory, found a file"),
+        errno.EACCES: "check the folder's owner and permissions",
+        errno.EPERM: "check the folder's owner and permissions",
+        errno.ENOTDIR: "expected a directory, found a file",
+        errno.EEXIST: "expected a directory, found a file",
         errno.EISDIR: "move it to another place",
         errno.ENOENT: "its folder does not exist",
     }
     message = f"{escape_controls(path)} could not be written: {error.strerror or error}"
-    return CheckpointError(message, hints.get(error.errno or 0, "nothing was changed"))
+    return CheckpointError(message, hints.get(error.errno, "nothing was changed"))

@@ -166,7 +166,11 @@ def path_below(root: str, path: str) -> str | None:
         # they are
         real = os.path.realpath(root)
         root = next(
-            (above for above in [*folders_upward(path)][::-1] if os.path.realpath(above) == real),
+            (
+                above
+                for above in reversed([*folders_upward(path)])
+                if os.path.realpath(above) == real
+            ),
             "",
         )
         if not root:

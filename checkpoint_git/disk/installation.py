@@ -67,7 +67,9 @@ def find_start_trouble(python: str, package: str) -> str:
     """Return why `python` cannot start the package by its path, as hooks do; "" if it can."""
     words = [python, "-E", "-P", f"{package}/__main__.py", "--can-start"]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            words, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
     except OSError as error:
         return f"{python}: {error.strerror}"
     if done.returncode == 0:

@@ -73,7 +73,7 @@ def read_own_commands() -> list[Command]:
     words = ["ps", "-u", str(find_user_number()), "-o", "pid=", "-o", "args="]
     try:
         printed = subprocess.run(
-            words, capture_output=True, text=True, errors="replace", check=False
+            words, capture_output=True, encoding="utf-8", errors="replace", check=False
         ).stdout
     except OSError:
         return []

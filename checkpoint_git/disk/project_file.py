@@ -38,7 +38,7 @@ def read_text(place: Place) -> str:
 
     content = read_content(path, place.top, MAX_BYTES)
     if isinstance(content, OSError):
-        raise ProjectFileError(f"it cannot be read: {content.strerror or content}")
+        raise ProjectFileError(f"it cannot be read: {content.strerror}")
     try:
         return jsontext.decode(content).removeprefix(jsontext.BYTE_ORDER_MARK)
     except jsontext.JsonTextError as error:

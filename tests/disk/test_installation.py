@@ -110,9 +110,10 @@ def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
     assert error
     needed = "checkpoint-git[mcp]" + (f" @ {source}" if recorded else "")
     assert shlex.split(str(error.hint)) == [*start, needed, "checkpoint", "mcp", "--read-only"]
-    memory = find_missing(ModuleNotFoundError("x", name="mcp"), ["memory", "load"])
-    assert memory
-    assert "checkpoint-git[memory]" in str(memory.hint)
+    for words, extra in ((["memory", "load"], "memory"), (["mcp", "memory"], "mcp"), ([], "mcp")):
+        error = find_missing(ModuleNotFoundError("x", name="mcp"), words)
+        assert error
+        assert f"checkpoint-git[{extra}]" in str(error.hint)
 
 
 @rows("name", ["checkpoint_git.mcp.nothing", "xml", "", None])

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,19 @@ def test_a_second_process_waits_and_then_says_that_another_one_writes(tmp_path: 
     finally:
         holder.kill()
         holder.communicate()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_waits_holds_the_lock_once_it_is_free(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    holder = ExitStack()
+    holder.enter_context(hold_lock(path))
+    with (
+        hold_lock(path, 30, holder.close),
+        pytest.raises(CheckpointError),
+        hold_lock(path, 0),
+    ):
+        pass
 
 
 def test_a_passing_lock_keeps_others_out_and_is_gone_afterwards(tmp_path: Path) -> None:

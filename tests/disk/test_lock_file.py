@@ -123,6 +123,14 @@ def test_a_wait_is_reported_once_after_a_second_and_ends_in_time(
     assert reports == [pytest.approx(1, abs=0.1)]
     assert clock.now - 100 == pytest.approx(5, abs=0.1)
 
+    clock.now = 100
+    with pytest.raises(CheckpointError), hold_lock_file(str(path), 0, lambda: None):
+        pytest.fail("another one holds the lock")
+    assert clock.now == 100  # who has no time does not wait
+    path.write_text(f"{platform.find_host_name()}\t{DEAD} 1\n")
+    with hold_lock_file(str(path), 0, lambda: None):
+        assert clock.now == 100
+
 
 def test_a_lock_file_is_readable_to_all_and_gone_after_an_error(tmp_path: Path) -> None:
     """Who waits names its owner."""

@@ -51,6 +51,10 @@ def test_a_temporary_file_names_its_process(
     assert name.endswith(replace.TEMPORARY_ENDING)
     assert stat.S_IMODE(os.stat(temporary).st_mode) == 0o600
 
+    odd = replace.write_temporary(str(tmp_path / "b\\c"), b"new", None, sync=False)
+    assert os.path.basename(odd).startswith(f".b\\c.{os.getpid()}-")  # a letter like others
+    os.unlink(odd)
+
     monkeypatch.chdir(tmp_path)
     second = replace.write_temporary("a", b"newer", None, sync=False)
     assert second.startswith(f".a.{os.getpid()}-")
