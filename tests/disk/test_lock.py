@@ -84,12 +84,10 @@ def test_who_waits_holds_the_lock_once_it_is_free(tmp_path: Path) -> None:
 
 def test_a_passing_lock_keeps_others_out_and_is_gone_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with (
-        hold_passing_lock(str(path)),
-        pytest.raises(CheckpointError),
-        hold_passing_lock(str(path), 0.1),
-    ):
-        pass
+    with hold_passing_lock(str(path)):
+        with pytest.raises(CheckpointError), hold_passing_lock(str(path), 0):
+            pass
+        assert path.exists()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -132,41 +130,17 @@ def test_the_lock_lies_in_the_git_directory_else_beside_the_checkpoints() -> Non
     assert lock_path(Place("/r", "/r/.checkpoints", None, None)) == "/r/.checkpoints/.lock"
 
 
-def test_a_lock_file_is_removed_only_when_nobody_holds_it(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    holder = start_holder(path)
-    remove = f"from checkpoint_git.disk.lock import hold_passing_lock as hold\nwith hold({str(path)!r}): pass"
-    remover = subprocess.Popen([sys.executable, "-c", remove])
-    time.sleep(0.3)
-    assert path.exists()
-    holder.kill()
-    assert remover.wait(10) == 0
-    assert not path.exists()
-    holder.communicate()
-
-
+@pytest.mark.usefixtures("impatient")
 def test_who_waited_for_a_lock_that_was_removed_holds_the_new_one(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
-    with hold_lock(path, 1):
-        waiting = start_waiting(path)
-        os.unlink(path)
-    assert waiting.stdout is not None
-    assert waiting.stdout.readline() == "held\n"
-    with pytest.raises(CheckpointError), hold_lock(path, 0):
+    holder = ExitStack()
+    holder.enter_context(hold_passing_lock(path))  # its end removes the file
+    with (
+        hold_lock(path, 30, holder.close),
+        pytest.raises(CheckpointError),
+        hold_lock(path, 0),
+    ):
         pass
-    waiting.kill()
-    waiting.communicate()
-    with hold_passing_lock(path):
-        pass
-    assert not os.path.exists(path)
-
-
-def start_waiting(path: str) -> "subprocess.Popen[str]":
-    waiting = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True
-    )
-    time.sleep(0.5)
-    return waiting
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
