@@ -205,15 +205,16 @@ def _check_payload(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[F
 
     numbers = {"/attempt_number": value.get("attempt_number")}
     for key, member in payload.items():
-        numbers[f"/phase_payload/{key}"] = member
+        numbers[join_pointer("/phase_payload", key)] = member
 
     for where, number in numbers.items():
+        name = escape_controls(where[1:])
         # JSON Schema takes YAML's 1.0 for a whole number; readers of records do not
         if isinstance(number, float) and number.is_integer():
-            message = f"{where[1:]} is {number} and must be a whole number"
+            message = f"{name} is {number} and must be a whole number"
             yield make_error("pipeline/wrong-type", message, where)
         elif isinstance(number, int) and number > _LARGEST:
-            yield make_error("pipeline/too-long", f"{where[1:]} is larger than {_LARGEST}", where)
+            yield make_error("pipeline/too-long", f"{name} is larger than {_LARGEST}", where)
 
 
 def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Finding]:

@@ -151,12 +151,15 @@ def test_a_number_of_a_payload_is_whole_and_not_above_a_quadrillion() -> None:
         "d": 10**15 + 1,
         "e": True,
         "f": "2.0",
+        "g/~\x1b": 1.0,
     }
     assert find({"attempt_number": 10**16, "phase_payload": payload}) == [
         ("pipeline/too-long", "/attempt_number"),
         ("pipeline/wrong-type", "/phase_payload/b"),
         ("pipeline/too-long", "/phase_payload/d"),
+        ("pipeline/wrong-type", "/phase_payload/g~1~0\x1b"),
     ]
+    assert all(found.message.isprintable() for found in check({"phase_payload": payload}))
 
 
 def test_what_a_record_says_of_itself_is_what_its_path_says() -> None:
