@@ -18,7 +18,7 @@ from checkpoint_git.protocols.restore import layout
 _SECRETS = {
     key: tuple(words) for key, words in load_document(__file__, "secret_names.json").items()
 }
-_MOST_READ = 1 << 20
+_MOST_READ = 1 << 20  # bytes of a file that are searched for keys and tokens
 
 
 def is_sensitive(path: str) -> bool:
@@ -47,13 +47,17 @@ def is_doubtful(path: str) -> bool:
 
 
 def is_harmless(full: str) -> bool:
-    """Return whether a file is code or a document, and nothing in it looks like a key or token."""
+    """Return whether a file is code or a document, and nothing in it looks like a key or token.
+
+    A file that is too long to be read whole is not.
+    """
     from checkpoint_git.core.redact import holds_secret
 
     if not full.lower().endswith(_SECRETS["code"]):
         return False
     with suppress(OSError), open_plain(full) as stream:
-        return not holds_secret(stream.read(_MOST_READ).decode("utf-8", "replace"))
+        data = stream.read(_MOST_READ)
+        return len(data) < _MOST_READ and not holds_secret(data.decode("utf-8", "replace"))
     return False
 
 
@@ -74,8 +78,8 @@ def read_expiry(text: str | None, now: int) -> int | None:
     """
     if text is None or text.strip().lower() == "never":
         return None
-    seconds = read_duration(text) or 0
-    if MINUTE <= seconds <= _LONGEST:
+    seconds = read_duration(text)
+    if seconds is not None and MINUTE <= seconds <= _LONGEST:
         return now + seconds
     shown = escape_controls(shorten(text, 40))
     raise CheckpointError(f'"{shown}" is not an expiry', "write 30m, 24h, 7d, 2w or never")

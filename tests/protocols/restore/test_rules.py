@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from checkpoint_git.protocols.restore.rules import (
     is_connection,
     is_doubtful,
     is_expired,
+    is_harmless,
     is_plain_path,
     is_sensitive,
     read_expiry,
@@ -102,6 +104,24 @@ def test_a_path_below_the_workspace_is_plain(path: str) -> None:
 )
 def test_only_a_name_that_code_has_too_leaves_a_doubt(name: str, doubtful: bool) -> None:
     assert is_doubtful(name) == doubtful
+
+
+def test_code_without_a_key_is_harmless_if_all_of_it_could_be_read(tmp_path: Path) -> None:
+    key = f"-----BEGIN {'PRIVATE'} KEY-----\n"
+    contents = {
+        "secrets.py": "names = []\n",
+        "secrets.MD": "\xff\n",
+        "secrets.json": "{}",
+        "secrets.ts": key,
+        "secrets.go": "\n" * (3 << 19),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content, "latin-1")
+    (tmp_path / "secrets.rs").symlink_to("secrets.py")
+    harmless = [
+        name for name in (*contents, "secrets.rs", "secrets.c") if is_harmless(str(tmp_path / name))
+    ]
+    assert harmless == ["secrets.py", "secrets.MD"]
 
 
 @rows(
