@@ -9,6 +9,7 @@ from checkpoint_git.protocols.restore.contents import hash_contents, read_entry,
 from checkpoint_git.protocols.restore.rules import (
     CONNECTION,
     check,
+    check_not_sensitive,
     is_connection,
     is_doubtful,
     is_expired,
@@ -22,7 +23,14 @@ from tests.support.rows import rows
 
 @rows(
     ("text", "seconds"),
-    [("30m", 30 * MINUTE), ("24h", 24 * HOUR), ("7d", 7 * DAY), ("2w", 14 * DAY), (" 1D ", DAY)],
+    [
+        ("60s", MINUTE),
+        ("30m", 30 * MINUTE),
+        ("24h", 24 * HOUR),
+        ("7d", 7 * DAY),
+        ("2w", 14 * DAY),
+        (" 1D ", DAY),
+    ],
 )
 def test_an_expiry_is_a_number_with_a_unit(text: str, seconds: int) -> None:
     assert read_expiry(text, 1_000) == 1_000 + seconds
@@ -33,7 +41,7 @@ def test_no_expiry_is_never(text: str | None) -> None:
     assert read_expiry(text, 1_000) is None
 
 
-@rows("text", ["", "0d", "-1d", "1", "1y", "d", "1.5h", "99999999w", "\uff11d", "1d\n2d"])
+@rows("text", ["", "0d", "59s", "-1d", "1", "1y", "d", "1.5h", "99999999w", "\uff11d", "1d\n2d"])
 def test_another_expiry_is_refused(text: str) -> None:
     with pytest.raises(CheckpointError, match="is not an expiry"):
         read_expiry(text, 1_000)
@@ -98,6 +106,8 @@ def test_a_path_below_the_workspace_is_plain(path: str) -> None:
         (".env", False),
         ("a/.ENV.local", False),
         ("tls.KEY", False),
+        ("id_rsa", False),
+        (".env.py", False),
         ("secrets.py", True),
         ("credentials_form.ts", True),
     ],
@@ -122,6 +132,14 @@ def test_code_without_a_key_is_harmless_if_all_of_it_could_be_read(tmp_path: Pat
         name for name in (*contents, "secrets.rs", "secrets.c") if is_harmless(str(tmp_path / name))
     ]
     assert harmless == ["secrets.py", "secrets.MD"]
+
+
+def test_a_name_of_a_secret_is_refused_as_the_user_wrote_it() -> None:
+    check_not_sensitive("src/keys.py", "keys.py")
+    with pytest.raises(CheckpointError) as raised:
+        check_not_sensitive("src/.env", "./\x1b.env")
+    assert raised.value.message == "./\\x1b.env looks like a secret by its name"
+    assert raised.value.hint == "secrets are never copied into a restore point"
 
 
 @rows(
@@ -150,6 +168,7 @@ def test_a_connection_holds_plain_texts_under_known_names(
 # manifests of the right shape, as a branch may bring them
 
 POINT = "chk_20260115_143022_a7b3c9"
+LEADS_OUT = "a path that leads out of the workspace, or into git"
 STATE = {
     "kind": "state",
     "name": "state:run",
@@ -231,6 +250,9 @@ def test_no_entry_leads_out_and_a_twin_is_the_same_file() -> None:
         ({"file": None}, []),
         ({"file": "../run.json"}, ["path"]),
         ({"file": 7}, ["path"]),
+        ({"file": "../run.json", "path": "/etc/passwd"}, ["path"]),
+        ({"path": "/etc/passwd"}, ["path"]),
+        ({"content": "run.json", "file": "../run.json"}, ["path", "path"]),
         ({"kind": "sqlite"}, ["shape"]),
         ({"kind": "sqlite", "path": "a.db", "logical": ""}, []),
         ({"kind": "sqlite", "path": None, "logical": ""}, ["shape"]),
@@ -247,3 +269,28 @@ def test_a_part_is_kept_in_the_points_own_folder_and_has_what_is_read(
     given: dict[str, Any], troubles: list[str]
 ) -> None:
     assert find_part_troubles(**given) == troubles
+
+
+def test_each_finding_says_what_is_wrong_and_that_the_point_is_not_to_be_used() -> None:
+    value = {
+        "id": "chk_20260115_143022_ffffff",
+        "created_at": "soon",
+        "entries": [{"path": "../a", "kind": "file", "twin": "b"}],
+        "parts": [{**STATE, "content": "run.json", "details": {}}],
+        "hash": "sha256:0",
+    }
+    found = check(value, POINT)
+    assert [(finding.code, finding.where, finding.message) for finding in found] == [
+        ("restore/manifest-id", "/id", "the manifest is of another restore point"),
+        ("restore/manifest-time", "/created_at", "created_at is not a valid timestamp"),
+        ("restore/manifest-path", "/entries/0/path", LEADS_OUT),
+        ("restore/manifest-path", "/entries/0/twin", "a twin is another file"),
+        ("restore/manifest-path", "/parts/0", "a part is kept outside the point's own folder"),
+        ("restore/manifest-shape", "/parts/0", "the details of a part are not whole"),
+    ]
+    (changed,) = check({"id": POINT, "entries": [], "hash": "sha256:0"}, POINT)
+    assert (changed.code, changed.where) == ("restore/manifest-hash", "/hash")
+    assert changed.message == "the hash is not that of the entries"
+    for finding in (*found, changed):
+        assert finding.level == "error"
+        assert finding.hint == ("do not use this point: its manifest was edited by hand or damaged")
