@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.workflow.layout import PHASES
 from checkpoint_git.protocols.workflow.progress import find_behind, is_approved
-from checkpoint_git.protocols.workflow.rules import check_age
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 from checkpoint_git.protocols.workflow.transitions import (
     MOVES,
@@ -16,7 +14,6 @@ from checkpoint_git.protocols.workflow.transitions import (
     plan_resume,
 )
 from tests.support.rows import rows
-from tests.support.verbs import seconds
 from tests.support.workflows import OUTPUTS, phase, task
 
 MISSING, OLDER = OutputFile(), OutputFile("x.json", "older")
@@ -146,13 +143,6 @@ def test_the_hole_between_two_phases_is_no_fresh_start() -> None:
         "advance",
         "ARCHITECTURE is complete, and IMPLEMENTATION was not begun",
     )
-
-
-def test_a_workflow_is_stale_after_its_days_to_the_second() -> None:
-    started = seconds("2026-03-01T08:00:00Z")
-    for days in (7, 30):
-        assert not check_age(phase(), started + days * DAY - 1, days)
-        assert check_age(phase(), started + days * DAY, days)
 
 
 def test_every_phase_has_a_row_that_always_holds_and_only_the_last_is_completed() -> None:
