@@ -57,7 +57,6 @@ KNOWN = {
     "eval_scores": frozenset(("at", "dimensions", "max", "rubric", "score")),
     "telemetry_handle": frozenset(("enabled", "id", "since", "sink")),
 }
-ROOT = KNOWN[""]
 CONTEXT_PRIMER = KNOWN["context_primer"]
 SKILL_STATE = frozenset(("last_run", "merged_prs", "run_history", "streak"))
 ADDED_IN_1_1 = frozenset(

@@ -3,7 +3,7 @@
 A value may break the schema: a rule looks at members of the type it expects, and ignores others.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
@@ -248,8 +248,7 @@ def _check_rows(value: dict[str, Any]) -> Iterator[Finding]:
         yield make_error("skill/row-id-twice", message, where, hint)
     for where, row in list_objects(value, "progress_table"):
         yield from _find_blank(row, where, ("id", "label"))
-        if not row.keys() <= names.KNOWN["progress_table"]:
-            yield from _check_spelling(row, where, "progress_table")
+        yield from _check_spelling(row, where, "progress_table")
 
 
 def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
@@ -382,9 +381,8 @@ def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_names(value: dict[str, Any]) -> Iterator[Finding]:
-    if not value.keys() <= names.ROOT:
-        yield from _check_operators(value, "")
-        yield from _check_spelling(value, "", "")
+    yield from _check_operators(value, "")
+    yield from _check_spelling(value, "", "")
 
     state = value.get("skill_state")
     if isinstance(state, dict):
@@ -392,13 +390,12 @@ def _check_names(value: dict[str, Any]) -> Iterator[Finding]:
 
     for key in ("context_primer", "cost"):
         member = value.get(key)
-        if isinstance(member, dict) and not member.keys() <= names.KNOWN[key]:
+        if isinstance(member, dict):
             yield from _check_spelling(member, f"/{key}", key)
 
     for key in _NAMES_IN_LISTS:
         for where, item in list_objects(value, key):
-            if not item.keys() <= names.KNOWN[key]:
-                yield from _check_spelling(item, where, key)
+            yield from _check_spelling(item, where, key)
 
 
 def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
@@ -420,10 +417,7 @@ def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[
     parent: the object's key in names.KNOWN.
     """
     known = names.KNOWN[parent]
-    unknown: Collection[str] = value.keys() - known
-    if len(unknown) > _MOST_SPELLED:
-        unknown = sorted(unknown)[:_MOST_SPELLED]
-    for key in unknown:
+    for key in sorted(value.keys() - known)[:_MOST_SPELLED]:
         meaning = names.find_meaning(key, parent) or names.find_near_miss(key, known)
         if meaning and not names.is_misplaced_operator(key):
             message = f"unknown field {quote(key)}"

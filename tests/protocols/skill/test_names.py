@@ -2,7 +2,6 @@
 
 from checkpoint_git.protocols.skill.names import (
     KNOWN,
-    ROOT,
     find_choice,
     find_meaning,
     find_near_miss,
@@ -32,11 +31,11 @@ from tests.support.rows import rows
     ],
 )
 def test_a_misspelt_name_is_recognized(key: str, meant: str | None) -> None:
-    assert find_near_miss(key, ROOT) == meant
+    assert find_near_miss(key, KNOWN[""]) == meant
 
 
 def test_swapped_letters_count_in_short_names_too() -> None:
-    assert find_near_miss("stpe", ROOT) == "step"
+    assert find_near_miss("stpe", KNOWN[""]) == "step"
     assert find_near_miss("lable", KNOWN["progress_table"]) == "label"
 
 
@@ -102,5 +101,5 @@ def test_a_new_name_may_be_a_slip_of_one_that_is_there(name: str, there: str, me
 
 def test_many_names_are_looked_at_in_linear_time() -> None:
     assert_linear(
-        lambda size: [find_near_miss(f"handof{size}x{at}", ROOT) for at in range(size)], 200
+        lambda size: [find_near_miss(f"handof{size}x{at}", KNOWN[""]) for at in range(size)], 200
     )

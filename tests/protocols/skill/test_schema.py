@@ -131,7 +131,7 @@ def test_private_state_is_never_constrained() -> None:
 
 def test_the_known_names_are_those_of_the_schema_and_the_ones_without_a_shape() -> None:
     without_shape = {"candidate", "verified_at", "verified_for_sha", "record_updated_at"}
-    assert set(SCHEMA["properties"]) - {"$schema"} == names.ROOT - without_shape
+    assert set(SCHEMA["properties"]) - {"$schema"} == names.KNOWN[""] - without_shape
     assert set(SCHEMA["properties"]["skill_state"]["properties"]) == names.SKILL_STATE
     for parent, known in names.KNOWN.items():
         rules = fields.child_rules(SCHEMA, SCHEMA, parent) if parent else {}
