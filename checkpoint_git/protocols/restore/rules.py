@@ -104,9 +104,10 @@ def is_plain_path(path: str) -> bool:
 
     It must not be in git, nor in a restore point.
     """
-    if "\0" in path or path.startswith(("/", f"{layout.FOLDER}/chk_")):
+    folded = path.lower()  # some file systems take capitals for small letters
+    if "\0" in path or folded.startswith(("/", f"{layout.FOLDER}/chk_")):
         return False
-    parts = path.split("/")
+    parts = folded.split("/")
     return not (_FORBIDDEN.intersection(parts) or any(map(is_git_name, parts)))
 
 

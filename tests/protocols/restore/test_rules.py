@@ -95,9 +95,24 @@ def test_a_path_that_leads_out_is_not_plain(path: str) -> None:
     assert not is_plain_path(path)
 
 
-@rows("path", ["a", "a b/c\nd", "-rf", ".github/x", "..a/b"])
+@rows("path", ["a", "a b/c\nd", "-rf", ".github/x", "..a/b", ".checkpoints/notes.json"])
 def test_a_path_below_the_workspace_is_plain(path: str) -> None:
     assert is_plain_path(path)
+
+
+@rows(
+    "path",
+    [
+        ".checkpoints/chk_20260115_143022_a7b3c9/manifest.json",
+        ".audit/checkpoint-operations.log",
+        # where capitals are small letters, it is the same file
+        ".Checkpoints/CHK_20260115_143022_a7b3c9/manifest.json",
+        "a/.AUDIT/x",
+        ".GIT/config",
+    ],
+)
+def test_a_path_in_a_restore_point_or_in_the_log_of_operations_is_not_plain(path: str) -> None:
+    assert not is_plain_path(path)
 
 
 @rows(
