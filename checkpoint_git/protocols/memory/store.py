@@ -96,8 +96,8 @@ def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
     if OWNER in usual.fields:
         return _find_name_of_clone(transport, home) or home.own_names[0]
 
-    present = usual.fields.get("initiative", initiative).strip()
-    is_other = initiative and initiative.strip() != present
+    wanted = initiative.strip()
+    is_other = wanted and usual.fields.get("initiative", wanted) != wanted
     return home.own_names[0] if is_other else ENTITY
 
 
@@ -146,25 +146,26 @@ def save_checkpoint(
         wanted = request.given.get("initiative", "").strip()
         name = find_name(transport, home, wanted)
         before = load_entity(transport, name)
-        _check_single(before)
-        reading = read_entity(before) if before else None
+        reading = read_entity(before or Entity(name, ENTITY_TYPE, ()))
+        if before is not None:
+            _check_changeable(before)
         fields = _find_kept_fields(name, reading, wanted, replace=replace)
 
         changes = plan_fields(request, fields, next_stamp(fields.get("timestamp", ""), now))
         if home.marks and fields.get(OWNER) != home.marks[0]:
             changes[OWNER] = home.marks[0]
-        if before is None or reading is None:
+        if before is None:
             return write_fields(transport, name, changes)
-        if not fields and reading.state != "foreign":
+        if not fields:
             return _start_over(transport, before, changes, keep_copy(before))
 
-        copy = keep_copy(before) if reading.several and fields else ""
+        copy = keep_copy(before) if reading.several else ""
         return write_fields(transport, name, changes)._replace(copy=copy)
 
 
 def _find_kept_fields(
     name: str,
-    reading: Reading | None,
+    reading: Reading,
     wanted: str,
     *,
     replace: bool,
@@ -173,14 +174,13 @@ def _find_kept_fields(
 
     wanted: the initiative to be saved. Raises OtherInitiativeError, unless it may be replaced.
     """
-    if reading is None or reading.state == "corrupted":
+    if reading.state == "corrupted":
         return {}
-    present = reading.fields.get("initiative")
-    is_other = bool(wanted and present) and present != wanted
-    if not is_other or reading.state == "foreign":
+    present = reading.fields["initiative"]
+    if not wanted or wanted == present:
         return reading.fields
     if not replace:
-        raise OtherInitiativeError(name, reading.fields["initiative"], wanted)
+        raise OtherInitiativeError(name, present, wanted)
     return {}
 
 
@@ -219,11 +219,11 @@ def update_checkpoint(
         before = load_entity(transport, name)
         if before is None:
             raise _missing(name)
-        _check_single(before)
+        _check_changeable(before)
         reading = read_entity(before)
         _check_update(name, reading, given, rename=rename)
 
-        copy = keep_copy(before) if reading.several and reading.state != "foreign" else ""
+        copy = keep_copy(before) if reading.several else ""
         stamp = next_stamp(reading.fields.get("timestamp", ""), now)
         return write_fields(transport, name, {**given, "timestamp": stamp})._replace(copy=copy)
 
@@ -251,10 +251,12 @@ def _check_update(name: str, reading: Reading, given: Fields, *, rename: bool) -
         raise OtherInitiativeError(name, present, wanted, "Rename it to")
 
 
-def _check_single(entity: Entity | None) -> None:
-    if entity and entity.copies > 1:
+def _check_changeable(entity: Entity) -> None:
+    """Raise CheckpointError for an entity that is stored twice, or is another client's."""
+    if entity.copies > 1:
         message = f'the graph has the entity "{entity.name}" {entity.copies} times'
         raise GraphError(f"{message}, and no server can change that", BROKEN_HINT)
+    check_ours(entity)
 
 
 def _name_fields(given: Mapping[str, Text]) -> dict[str, Text]:
