@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -17,6 +18,7 @@ from checkpoint_git.protocols.memory.store import (
     update_checkpoint,
     write_fields,
 )
+from checkpoint_git.protocols.memory.transports import GraphError
 from checkpoint_git.protocols.memory.triggers import TriggerRequest
 from tests.support.memory import MemoryTransport
 from tests.support.rows import rows
@@ -215,3 +217,193 @@ def test_a_field_is_given_and_written_in_lower_case_and_never_twice() -> None:
     assert {text.partition(":")[0] for text in saved.entity.observations} == {*saved.fields}
     with pytest.raises(CheckpointError, match="twice"):
         update_checkpoint(transport, home, {"Phase": "A", "phase": "B"}, 0, lambda entity: "")
+
+
+def keep_nothing(entity: Entity) -> str:
+    raise AssertionError(f"a copy of {entity} was made")
+
+
+def read_manual(**fields: str) -> Callable[[], TriggerRequest]:
+    return lambda: TriggerRequest("manual", fields)
+
+
+def test_a_checkpoint_of_this_repository_is_found_under_any_name() -> None:
+    usual = Entity(ENTITY, "checkpoint", THEIRS)
+    before = Entity("moved", "checkpoint", ("initiative:a", "repository:app-2"))
+    assert find_name(MemoryTransport([usual, before]), OURS) == "moved"
+    person = before._replace(entity_type="person")
+    assert find_name(MemoryTransport([usual, person]), OURS) == f"{ENTITY}-app-1"
+
+    # the usual name comes first; outside git it is the only one
+    own = Entity(f"{ENTITY}-app-1", "checkpoint", ("initiative:b",))
+    mine = usual._replace(observations=before.observations)
+    assert find_name(MemoryTransport([mine, own]), OURS) == ENTITY
+    assert find_name(MemoryTransport([usual, own]), Home("")) == ENTITY
+    nameless = usual._replace(observations=("phase:x",))
+    assert find_name(MemoryTransport([nameless]), OURS, "b") == ENTITY
+    taken = usual._replace(observations=("initiative:a",))
+    assert find_name(MemoryTransport([taken]), OURS, " a ") == ENTITY
+    foreign = usual._replace(entity_type="person")
+    assert find_name(MemoryTransport([foreign]), OURS) == ENTITY
+
+
+def test_a_graph_that_cannot_be_searched_has_no_checkpoint_of_another_name() -> None:
+    class Unreadable(MemoryTransport):
+        def read_graph(self) -> list[Entity]:
+            raise GraphError("broken", "")
+
+    transport = Unreadable([Entity(ENTITY, "checkpoint", THEIRS)])
+    assert find_name(transport, OURS) == f"{ENTITY}-app-1"
+
+
+def test_an_entity_that_is_stored_twice_is_read_as_one_and_never_changed() -> None:
+    class Doubled(MemoryTransport):
+        def open_nodes(self, names: Sequence[str]) -> list[Entity]:
+            entity = self.entities[NAME]
+            other = Entity("another", "checkpoint", ("phase:y",))
+            return [other, entity, entity._replace(observations=("initiative:i", "phase:x"))]
+
+    before = Entity(NAME, "checkpoint", ("initiative:i", "milestone:M1"))
+    transport = Doubled([before])
+    merged = before._replace(observations=("initiative:i", "milestone:M1", "phase:x"), copies=2)
+    assert load_entity(transport, NAME) == merged
+    with pytest.raises(GraphError, match="2 times"):
+        save_checkpoint(transport, Home(NAME), read_manual(initiative="i"), 0, keep_nothing)
+    with pytest.raises(GraphError, match="2 times"):
+        update_checkpoint(transport, Home(NAME), {"phase": "z"}, 0, keep_nothing)
+    assert transport.entities == {NAME: before}
+
+
+def test_what_is_refused_changes_nothing() -> None:
+    ours = Entity(NAME, "checkpoint", ("initiative:a",))
+    foreign = Entity("theirs", "person", ("initiative:a", "phase:x", "phase:y"))
+    transport = MemoryTransport([ours, foreign])
+    home, their_home = Home(NAME), Home("theirs")
+
+    def save(home: Home, **fields: str) -> None:
+        save_checkpoint(transport, home, read_manual(**fields), 0, keep_nothing)
+
+    def update(home: Home, fields: Mapping[str, str | None]) -> None:
+        update_checkpoint(transport, home, fields, 0, keep_nothing)
+
+    with pytest.raises(CheckpointError, match="next_action is empty"):
+        save(home, initiative="a", next_action=" ")
+    with pytest.raises(CheckpointError, match="next_action is empty"):
+        update(home, {"next_action": " "})
+    with pytest.raises(CheckpointError, match="another client's"):
+        save(their_home, initiative="a")
+    with pytest.raises(CheckpointError, match="another client's"):
+        update(their_home, {"phase": "z"})
+    with pytest.raises(CheckpointError, match='no checkpoint "none"'):
+        update(Home("none"), {"phase": "z"})
+    with pytest.raises(CheckpointError, match="has no field milestone") as caught:
+        update(home, {"milestone": None})
+    assert str(caught.value.hint) == "there are: initiative"
+    assert transport.entities == {NAME: ours, "theirs": foreign}
+
+
+def test_a_question_names_both_initiatives_and_what_happens() -> None:
+    transport = MemoryTransport([Entity(NAME, "checkpoint", ("initiative:a",))])
+    home = Home(NAME)
+    subject = f'the checkpoint {NAME} is about the initiative "a"'
+    with pytest.raises(OtherInitiativeError, match='about another initiative, "a"') as caught:
+        save_checkpoint(transport, home, read_manual(initiative="b"), 0, keep_nothing)
+    assert caught.value.question == f'{subject}. Keep a copy and start "b"?'
+    with pytest.raises(OtherInitiativeError) as caught:
+        update_checkpoint(transport, home, {"initiative": "b"}, 0, keep_nothing)
+    assert caught.value.question == f'{subject}. Rename it to "b"?'
+
+    # the same initiative in other blanks is not another one
+    update_checkpoint(transport, home, {"initiative": " a "}, 0, keep_nothing)
+    update_checkpoint(transport, home, {"initiative": "b"}, 0, keep_nothing, rename=True)
+    assert "initiative:b" in transport.entities[NAME].observations
+
+
+def test_a_save_says_what_it_made_changed_and_kept() -> None:
+    transport = MemoryTransport()
+    home = Home(NAME, ("app-1",))
+    stamps = [f"1970-01-01T00:00:{second:02}Z" for second in range(6)]
+
+    def save(now: int, replace: bool = False, **fields: str) -> Saved:
+        return save_checkpoint(
+            transport, home, read_manual(**fields), now, lambda entity: "copy", replace=replace
+        )
+
+    saved = save(1, initiative="a", milestone="M1")
+    first = {"initiative": "a", "milestone": "M1", "timestamp": stamps[1], "repository": "app-1"}
+    assert saved == Saved(saved.entity, True, first)
+    assert saved.fields == first
+    saved = save(2, phase="x")
+    assert saved == Saved(saved.entity, False, {"phase": "x", "timestamp": stamps[2]})
+
+    # of several values a copy is kept first, and the rest stays
+    entity = transport.entities[NAME]
+    transport.entities[NAME] = entity._replace(observations=(*entity.observations, "phase:y"))
+    saved = save(3, initiative="a", phase="z")
+    changed = {"initiative": "a", "phase": "z", "timestamp": stamps[3]}
+    assert saved == Saved(saved.entity, False, changed, "copy")
+    assert saved.fields["milestone"] == "M1"
+
+    # of another initiative nothing stays, and a copy is kept
+    saved = save(4, replace=True, initiative="b")
+    changed = {"initiative": "b", "timestamp": stamps[4], "repository": "app-1"}
+    assert saved == Saved(saved.entity, False, changed, "copy", fresh=True)
+    assert saved.fields == changed
+
+    update = {"phase": None}
+    transport.entities[NAME] = saved.entity._replace(
+        observations=(*saved.entity.observations, "phase:y", "phase:z", "remark")
+    )
+    saved = update_checkpoint(transport, home, update, 5, lambda entity: "copy")
+    assert (saved.created, saved.copy, saved.fresh) == (False, "copy", False)
+    assert "remark" in saved.entity.observations
+    assert saved.fields == {**changed, "timestamp": stamps[5]}
+
+
+def test_a_checkpoint_outside_git_has_no_owner() -> None:
+    transport = MemoryTransport()
+    saved = save_checkpoint(transport, Home(""), read_manual(initiative="a"), 0, keep_nothing)
+    assert saved.entity.name == ENTITY
+    assert saved.fields.keys() == {"initiative", "timestamp"}
+
+
+class BusyTransport(MemoryTransport):
+    """A graph of which another client writes a former state while a change settles."""
+
+    def __init__(self, entities: Sequence[Entity], monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(entities)
+        self.former = dict(self.entities)
+        self.overwrites = 0
+        monkeypatch.setattr(time, "sleep", self.settle)
+
+    def settle(self, _: float) -> None:
+        if self.overwrites:
+            self.overwrites -= 1
+            self.entities = dict(self.former)
+
+
+def test_a_change_that_is_undone_while_it_settles_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = Entity(NAME, "checkpoint", ("initiative:i",))
+    transport = BusyTransport([before], monkeypatch)
+    transport.overwrites = 2
+    write_fields(transport, NAME, {"phase": "x"})
+    assert transport.entities[NAME].observations == ("initiative:i", "phase:x")
+    transport.overwrites = 2
+    remove_entity(transport, NAME)
+    assert transport.entities == {}
+
+    transport.entities = {NAME: before}
+    transport.overwrites = 100
+    with pytest.raises(CheckpointError, match="another client writes to it at the same time"):
+        write_fields(transport, NAME, {"phase": "x"})
+    with pytest.raises(CheckpointError, match="another client writes to it at the same time"):
+        remove_entity(transport, NAME)
+
+
+def test_a_field_that_is_given_twice_is_named() -> None:
+    fields = {"Phase": "A", "phase": "B", "next": "c"}
+    with pytest.raises(CheckpointError, match="a field is given twice") as caught:
+        save_checkpoint(MemoryTransport(), OURS, read_manual(**fields), 0, keep_nothing)
+    assert str(caught.value.hint) == "keep one of each: Phase in lower case is a field, too"
