@@ -212,7 +212,7 @@ def write_state(place: Place, file: str, before: Document | None, data: bytes) -
     before: as it was read, None if it was missing.
     """
     path = layout.state_path(place, file)
-    if os.path.isdir(path) and not os.path.islink(path):
+    if os.path.isdir(path):
         hint = command("checkpoint", "workflow", "archive", more=" moves it away")
         raise CheckpointError(f"{path} is a folder, and a file belongs there", hint)
     if before is None:
