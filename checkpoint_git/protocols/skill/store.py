@@ -378,7 +378,8 @@ def _name_ignoring(top: str, path: str, env: Mapping[str, str]) -> str:
     source, number, pattern = read_ignoring(top, path, clean_env(env))
     if not source:
         return "remove its line from .gitignore, or add it anyway"
-    return f'remove the line "{shorten(pattern, 100)}" from {source}:{number}, or add it anyway'
+    line = f'the line "{escape_controls(shorten(pattern, 60))}"'
+    return f"remove {line} from {plain_path(source)}:{number}, or add it anyway"
 
 
 def write_checkpoint(place: Place, skill: str, known: bytes | None, data: bytes) -> None:
