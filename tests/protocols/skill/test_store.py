@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core import platform
+from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.disk.lock import lock_path
 from checkpoint_git.protocols.skill import kept_write, store
+from checkpoint_git.protocols.write import Change
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
@@ -282,3 +284,299 @@ def test_a_mistaken_name_is_refused_with_the_name_that_was_meant(
         store.change_checkpoint(place, typed, set_step, NOW)
     assert str(caught.value.hint) == hint
     assert store.list_skills(place) == ["build"]
+
+
+# what is said of a checkpoint that is missing or cannot be read
+
+
+@rows(
+    ("skills", "wanted", "message", "hint"),
+    [
+        ([], "build", "{folder} has no checkpoints yet", "start one: checkpoint update build"),
+        (
+            ["Build", "builds"],
+            "build",
+            "build has no checkpoint in {folder}",
+            "did you mean Build?",
+        ),
+        (
+            ["builds", "deploy"],
+            "build",
+            "build has no checkpoint in {folder}",
+            "did you mean builds? there are: builds, deploy; to start it: checkpoint update build",
+        ),
+        (
+            ["deploy"],
+            "build",
+            "build has no checkpoint in {folder}",
+            "there are: deploy; to start it: checkpoint update build",
+        ),
+    ],
+)
+def test_a_missing_checkpoint_is_reported_with_those_that_are_there(
+    tmp_path: Path, skills: list[str], wanted: str, message: str, hint: str
+) -> None:
+    folder = tmp_path / "-".join(["p", *skills]) / ".checkpoints"
+    folder.mkdir(parents=True)
+    for skill in skills:
+        (folder / f"{skill}.checkpoint.json").write_text("{}")
+    place = find_place(str(folder.parent))
+    with pytest.raises(CheckpointError) as caught:
+        store.read_document(place, wanted, NOW)
+    assert caught.value.message == message.format(folder=folder)
+    assert str(caught.value.hint) == hint
+
+
+def test_of_many_checkpoints_a_dozen_are_named(place: Place, repo: GitRepo) -> None:
+    for number in range(11):
+        repo.write(f".checkpoints/s{number:02}.checkpoint.json", "{}")
+    hint = str(store.missing_checkpoint(place, "other").hint)
+    assert hint.startswith("there are: build, s00, ")
+    assert ", s10; to start it" in hint
+    repo.write(".checkpoints/s11.checkpoint.json", "{}")
+    assert ", s10 ...; to start it" in str(store.missing_checkpoint(place, "other").hint)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_an_error_with_its_line(
+    place: Place, repo: GitRepo
+) -> None:
+    assert store.read_value(place, "build", NOW)["skill"] == "build"
+    assert store.read_document(place, "build", NOW).path == FILE
+    repo.write(FILE, "{\n  x")
+    (finding,) = store.read_document(place, "build", NOW).findings
+    with pytest.raises(CheckpointError) as caught:
+        store.read_value(place, "build", NOW)
+    assert caught.value.message == f"{FILE}:2: {finding.message}"
+    assert caught.value.hint == finding.hint
+    with pytest.raises(CheckpointError, match="invalid name"):
+        store.read_document(place, "../build", NOW)
+
+
+def test_a_misnamed_file_is_known_by_its_name_or_by_how_it_begins(
+    place: Place, repo: GitRepo
+) -> None:
+    far = " " * (1 << 16)
+    for name, text in {
+        "both.json": '{"skill": "a", "status": "b"}',
+        "skill.json": '{"skill": "a"}',
+        "status.json": '{"status": "b"}',
+        "far.json": f'{{"skill": "a", {far}"status": "b"}}',
+        "build.CHECKPOINT.json": "",
+    }.items():
+        repo.write(f".checkpoints/{name}", text)
+    found = [os.path.basename(path) for path in store.list_misnamed(place)]
+    assert found == ["both.json", "build.CHECKPOINT.json"]
+
+
+# who may write what
+
+
+def test_a_process_writes_its_own_skill_in_the_nearest_folder(place: Place, repo: GitRepo) -> None:
+    cwd = str(repo.path)
+    assert store.find_own_place("build", cwd, {"CHECKPOINT_SKILL": "build"}) == place
+    with pytest.raises(CheckpointError, match="this session works as build") as caught:
+        store.find_own_place("other", cwd, {"CHECKPOINT_SKILL": "build"})
+    assert caught.value.hint == "write to build's own and refer to other in depends_on"
+    with pytest.raises(CheckpointError, match="invalid name"):
+        store.find_own_place("a/b", cwd, {})
+    with pytest.raises(CheckpointError, match=r"no \.checkpoints folder found"):
+        store.find_own_place("build", str(repo.path.parent), {})
+
+
+def test_another_version_of_the_protocol_is_read_and_never_written(
+    place: Place, repo: GitRepo
+) -> None:
+    text = checkpoint_text(protocol_version="2.0")
+    repo.write(FILE, text)
+    (refusal,) = store.change_checkpoint(place, "build", set_step, NOW).refused
+    assert (refusal.code, refusal.level) == ("skill/protocol-version", "error")
+    assert refusal.message == 'protocol_version is "2.0": this release writes 1.0 and 1.1 only'
+    assert str(refusal.hint).endswith(": checkpoint update build --protocol_version=1.0")
+    assert repo.read(FILE) == text
+
+    def set_version(version: str) -> list[Finding]:
+        def change(value: dict[str, Any] | None) -> dict[str, Any]:
+            return {**(value or json.loads(checkpoint_text())), "protocol_version": version}
+
+        return store.change_checkpoint(place, "build", change, NOW).refused
+
+    assert set_version("1.1") == []
+    assert set_version("2.0") == [refusal]
+    (repo.path / FILE).unlink()
+    (refusal,) = set_version("2.0")
+    assert refusal.message == 'invalid protocol_version "2.0": expected 1.0 or 1.1'
+    assert not (repo.path / FILE).exists()
+
+    # a file without a version is of the first one
+    repo.write(FILE, checkpoint_text(protocol_version=...))
+    assert [
+        found.code for found in store.change_checkpoint(place, "build", set_step, NOW).refused
+    ] == []
+
+
+def test_two_blockers_of_one_id_are_a_warning_in_a_file_and_refused_in_a_write(
+    place: Place, repo: GitRepo
+) -> None:
+    blocker = {"id": "b1", "description": "x", "blocking": "task", "resolved": False}
+
+    def block(value: dict[str, Any] | None) -> dict[str, Any]:
+        return {**(value or {}), "blockers": [blocker, blocker]}
+
+    before = repo.read(FILE)
+    written = store.change_checkpoint(place, "build", block, NOW)
+    (refusal,) = [found for found in written.refused if found.code == "skill/blocker-id-twice"]
+    assert refusal.level == "error"
+    assert repo.read(FILE) == before
+    repo.write(FILE, checkpoint_text(blockers=[blocker, blocker]))
+    assert store.change_checkpoint(place, "build", set_step, NOW).refused == []
+
+
+def start(skill: str) -> Change:
+    return lambda value: {**(value or json.loads(checkpoint_text(skill=skill))), "step": "new"}
+
+
+def test_a_name_that_differs_in_capitals_only_is_not_written(place: Place, repo: GitRepo) -> None:
+    with pytest.raises(CheckpointError, match="there is build, and its name differs") as caught:
+        store.change_checkpoint(place, "Build", start("Build"), NOW)
+    assert caught.value.hint == "write to build, or choose another name"
+    assert store.list_skills(place) == ["build"]
+
+    repo.write(".checkpoints/Build.checkpoint.json", checkpoint_text(skill="Build"))
+    with pytest.raises(CheckpointError, match="there is Build, and its name differs") as caught:
+        store.change_checkpoint(place, "build", set_step, NOW)
+    assert "rename one of them" in str(caught.value.hint)
+    assert not store.change_checkpoint(place, "other", start("other"), NOW).refused
+
+
+def test_a_new_name_that_resembles_another_is_a_warning(place: Place) -> None:
+    written = store.change_checkpoint(place, "builds", start("builds"), NOW)
+    (warning,) = [found for found in written.arisen if found.code == "skill/near-name"]
+    assert (warning.level, warning.message) == ("warning", "builds is new; build already exists")
+    assert warning.path == ".checkpoints/builds.checkpoint.json"
+    assert str(warning.hint) == "if you meant the old one: checkpoint undo builds"
+
+    for skill in ("builds", "other"):  # which is there already, which resembles none
+        written = store.change_checkpoint(place, skill, start(skill), NOW)
+        assert "skill/near-name" not in [found.code for found in written.arisen]
+
+
+def test_an_option_a_file_and_two_names_are_no_name(tmp_path: Path) -> None:
+    known = ["a", "b"]
+    for mistake in ("x=1", "--step=x", "a.json", "a,b", "a,a"):
+        assert store.is_mistyped(mistake, known)
+    for name in ("a", "c", "a,c", "a.b", "json"):
+        assert not store.is_mistyped(name, known)
+
+    folder = tmp_path / ".checkpoints"
+    folder.mkdir()
+    place = find_place(str(tmp_path))
+    for skills, shown in (((), "build"), (("z", "deploy"), "deploy")):
+        for skill in skills:
+            (folder / f"{skill}.checkpoint.json").write_text("{}")
+        with pytest.raises(CheckpointError, match='no checkpoint named "step=x"') as caught:
+            store.change_checkpoint(place, "step=x", start("x"), NOW)
+        assert f"checkpoint update {shown} " in str(caught.value.hint)
+
+
+def test_undo_is_kept_what_the_last_write_replaced(place: Place, repo: GitRepo) -> None:
+    def write(text: str, later: int = 0) -> None:
+        stamp = write_instant(NOW + later)
+        written = store.change_checkpoint(
+            place,
+            "build",
+            lambda value: {**(value or {}), "step": text, "updated_at": stamp},
+            NOW + later,
+        )
+        assert written.refused == []
+
+    def read() -> str:
+        return repo.read(FILE)
+
+    first = read()
+    write("a")
+    second = read()
+    assert kept_write.read_kept(place, FILE) == (first.encode(), second.encode(), False)
+    write("b")
+    third = read()
+    assert kept_write.read_kept(place, FILE) == (second.encode(), third.encode(), False)
+
+    # a write that changes the time alone keeps what is kept: undo restores more than that
+    write("b", later=60)
+    fourth = read()
+    assert fourth != third
+    assert kept_write.read_kept(place, FILE) == (second.encode(), fourth.encode(), False)
+    kept_write.keep_write(place, FILE, second.encode(), fourth.encode(), is_undone=True)
+    write("b", later=120)
+    assert kept_write.read_kept(place, FILE) == (second.encode(), read().encode(), True)
+
+    # by hand the file became another one in between
+    edited = read().replace('"b"', '"c"')
+    repo.write(FILE, edited)
+    write("c", later=180)
+    assert kept_write.read_kept(place, FILE) == (edited.encode(), read().encode(), False)
+
+    def refuse(value: object) -> Finding:
+        return Finding("x/y", "error", "no")
+
+    kept = kept_write.read_kept(place, FILE)
+    assert store.change_checkpoint(place, "build", refuse, NOW).refused
+    assert kept_write.read_kept(place, FILE) == kept
+    store.change_checkpoint(place, "other", start("other"), NOW)
+    before, after, _ = (
+        kept_write.read_kept(place, ".checkpoints/other.checkpoint.json") or (b"",) * 3
+    )
+    assert before is None
+    assert after == repo.read(".checkpoints/other.checkpoint.json").encode()
+
+
+def test_a_write_and_a_removal_are_of_the_file_that_was_read(place: Place, repo: GitRepo) -> None:
+    text = repo.read(FILE).encode()
+    with pytest.raises(CheckpointError, match="changed by another process"):
+        store.write_checkpoint(place, "build", b"other", b"{}")
+    with pytest.raises(CheckpointError, match="changed by another process"):
+        store.remove_checkpoint(place, "build", b"other")
+    store.write_checkpoint(place, "build", text, b"{}")
+    assert store.read_skill(place, "build") == b"{}"
+    store.remove_checkpoint(place, "build", b"{}")
+    assert store.read_skill(place, "build") is None
+
+
+def test_the_history_of_a_skill_is_listed(place: Place, repo: GitRepo, tmp_path: Path) -> None:
+    assert store.list_history(place, "build") == []
+    history = repo.path / ".checkpoints/history"
+    for name in ("build.b.json", "build.a.json", "builds.a.json", "build.json", "build.a.b.json"):
+        repo.write(f".checkpoints/history/{name}", "{}")
+    names = [os.path.basename(path) for path in store.list_history(place, "build")]
+    assert names == ["build.a.json", "build.b.json"]
+
+    history.rename(tmp_path / "history")
+    history.symlink_to(tmp_path / "history")
+    with pytest.raises(CheckpointError, match="symbolic link"):
+        store.list_history(place, "build")
+    history.unlink()
+    history.write_text("")
+    with pytest.raises(CheckpointError, match="history cannot be read: Not a directory") as caught:
+        store.list_history(place, "build")
+    assert caught.value.hint == "check the folder's owner and permissions"
+
+
+def test_a_writer_removes_what_a_killed_one_left(place: Place, repo: GitRepo) -> None:
+    stray = f".build.checkpoint.json.{2**22 + 1}-0123abcd.tmp"
+    repo.write(f".checkpoints/{stray}", "")
+    repo.write(f".checkpoints/history/{stray}", "")
+    with store.writing(place, "build"):
+        assert os.listdir(place.directory + "/history") == []
+        assert sorted(os.listdir(place.directory)) == ["build.checkpoint.json", "history"]
+
+
+def test_where_git_is_missing_nothing_is_said_of_what_it_has(
+    repo: GitRepo, place: Place, tmp_path: Path
+) -> None:
+    assert store.find_untracked(place, [FILE], {"PATH": str(tmp_path)}) == []
+    assert store.find_untracked(place._replace(git_dir=None), [FILE], os.environ) == []
+    assert store.find_untracked(place._replace(work_tree=None), [FILE], os.environ) == []
+    repo.write(".git/info/exclude", "# ours\n*.json\n")
+    (found,) = store.find_untracked(place, [FILE], os.environ)
+    assert str(found.hint) == (
+        f'remove the line "*.json" from .git/info/exclude:2, or add it anyway: git add -f {FILE}'
+    )
