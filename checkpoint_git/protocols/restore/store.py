@@ -103,9 +103,8 @@ def parse_manifest(point: str, data: bytes) -> Manifest:
     schema = _load_schema()
     if not is_surely_valid(schema, value):
         for mismatch in explain(schema, value):
-            where = mismatch.where or "/"
-            trouble = f"its manifest is wrong at {where}: {shorten(mismatch.message, 200)}"
-            return Manifest(point, value, trouble)
+            shown = shorten(mismatch.message, 200)
+            return Manifest(point, value, f"its manifest is wrong at {mismatch.where}: {shown}")
 
     for finding in rules.check(value, point):
         trouble = f"its manifest is wrong at {finding.where}: {finding.message}"
@@ -176,10 +175,11 @@ def read_manifests(workspace: Workspace) -> list[Manifest]:
 
 def _find_age(manifest: Manifest) -> tuple[str, int, str]:
     # the second, then the nanoseconds: the ids of one second are in random order
+    second = manifest.id.rpartition("_")[0]
     began = 0
     if not manifest.trouble:
         began = manifest.value.get("began", 0)
-    return manifest.id[:19], began, manifest.id
+    return second, began, manifest.id
 
 
 def _list_ids(workspace: Workspace) -> set[str]:
