@@ -10,12 +10,17 @@ import pytest
 
 from checkpoint_git.core import jsonplace, redact, untrusted_text
 from checkpoint_git.merge.file import merge_file
+from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.memory.graph_file import GraphLine, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore.losses import find_loss
 from checkpoint_git.protocols.skill import views
+from checkpoint_git.protocols.skill.brief.page import make_parts
+from checkpoint_git.protocols.skill.edit.fields import understand
+from checkpoint_git.protocols.skill.edit.parse import parse_edits
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.settings import read_settings_text
+from tests.protocols.skill.brief.test_page import make_facts
 from tests.support.growth import assert_linear_time, grows_faster
 from tests.support.patterns import Use, find_uses, may_backtrack
 from tests.support.samples import checkpoint, checkpoint_text
@@ -109,6 +114,20 @@ def _check(**changes: Any) -> Callable[[], object]:
     return lambda: check_document(PATH, data, now=1_780_000_000)
 
 
+def _draw_decisions(count: int) -> Callable[[], object]:
+    decisions = [
+        {"id": f"b{at}", "description": "x", "needs": "user_decision", "options": ["a", "b"]}
+        for at in range(count)
+    ]
+    facts = make_facts(checkpoint(blockers=decisions))
+    return lambda: make_parts(facts)
+
+
+def _understand(count: int) -> Callable[[], object]:
+    edits = parse_edits([f"--skill_state.k{at}=1" for at in range(count)])
+    return lambda: understand(checkpoint(), edits, open_room("skill").schema.document)
+
+
 _ENTITY = '{"type":"entity","name":"a","entityType":"b","observations":["%s"]}'
 _ENTRY = '[[suppress]]\ncode = "a/b"\nreason = "x"\n'
 CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
@@ -134,6 +153,8 @@ CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
             "build", {"blockers": [{"id": f"b{at}", "description": "x"} for at in range(n)]}
         )
     ),
+    "decisions on a page": lambda n: _draw_decisions(n),
+    "edits of one update": lambda n: _understand(n),
     "places": lambda n: (
         lambda: jsonplace.locate_all(
             json.dumps({"a": [0] * n}), [f"/a/{number}" for number in range(n)]

@@ -178,12 +178,10 @@ def describe_blocker(blocker: dict[str, Any], notes: Iterable[str] = ()) -> str:
     return f"{what} ({'; '.join(details)})"
 
 
-def find_answers(
-    skill: str | Blank, value: dict[str, Any], answer: str = ""
-) -> list[tuple[dict[str, Any], Argv]]:
-    """Return each open blocker with the command that settles it.
+def name_open_blockers(value: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return each open blocker with its name in commands.
 
-    The command names the blocker by its id, or by its place if it has no id of its own.
+    That is its id, or its place if it has no id of its own.
     """
     blockers = {
         index: blocker
@@ -192,13 +190,23 @@ def find_answers(
     }
     times = Counter(_blocker_id(blocker) for blocker in blockers.values())
 
-    found = list[tuple[dict[str, Any], Argv]]()
+    found = list[tuple[dict[str, Any], str]]()
     for index, blocker in blockers.items():
         name = _blocker_id(blocker)
         if not name or times[name] > 1:
             name = f"blockers.{index}"
-        found.append((blocker, answer_command(skill, name, blocker, answer)))
+        found.append((blocker, name))
     return found
+
+
+def find_answers(
+    skill: str | Blank, value: dict[str, Any], answer: str = ""
+) -> list[tuple[dict[str, Any], Argv]]:
+    """Return each open blocker with the command that settles it."""
+    return [
+        (blocker, answer_command(skill, name, blocker, answer))
+        for blocker, name in name_open_blockers(value)
+    ]
 
 
 def answer_command(

@@ -11,7 +11,7 @@ from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.git.history.steps import Commit
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.brief.brief import Brief
+from checkpoint_git.protocols.skill.brief.brief import Brief, OpenBlocker
 from checkpoint_git.protocols.skill.brief.page_changes import TEMPLATE
 from checkpoint_git.protocols.skill.brief.page_lives import Lives, find_opened, name_blocker
 from checkpoint_git.protocols.skill.drift.merged_work import describe_facts
@@ -84,31 +84,41 @@ def _find_open(
         if not state.blockers:
             continue
         opened = find_opened(lives.by_skill.get(state.skill, ()))
-        value = values.get(state.path, {})
-        for index in range(len(state.blockers)):
-            blocker = _describe_open(state, index, opened, value, now)
+        labels = {
+            row["id"]: words(row.get("label"))
+            for row in state.rows
+            if isinstance(row.get("id"), str)
+        }
+        named = views.name_open_blockers(values.get(state.path, {}))
+        for index, open_blocker in enumerate(state.blockers):
+            name = ""
+            if index < len(named):
+                _, name = named[index]
+            blocker = _describe_open(state.skill, open_blocker, name, labels, opened, now)
             if number <= numbered:
                 blocker = blocker._replace(number=number)
             yield blocker
 
 
 def _describe_open(
-    state: Brief, index: int, opened: Mapping[str, Commit], value: dict[str, Any], now: int
+    skill: str,
+    blocker: OpenBlocker,
+    command_name: str,
+    labels: Mapping[str, str],
+    opened: Mapping[str, Commit],
+    now: int,
 ) -> Open:
     """Return an open blocker as the page shows it, without the number of details.
 
-    index: its place among the state's. opened: see find_opened. value: the checkpoint's.
+    command_name: what commands call it, "" if the checkpoint has no such blocker any more.
+    labels: of the rows, by their ids. opened: see find_opened.
     """
-    blocker = state.blockers[index]
     name, text, blocks, proposed, needs = (words(blocker.value.get(key)) for key in _FIELDS)
-    labels = {
-        row["id"]: words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)
-    }
 
     options = list[tuple[str, str]]()
     if blocker.waits_on_user:
         needs = ""  # the section says it
-        options = _find_options(state, index, value)
+        options = _find_options(skill, blocker.value, command_name)
 
     asked = 0
     who = ""
@@ -118,7 +128,7 @@ def _describe_open(
         who = shorten(commit.author, 60)
 
     return Open(
-        skill=state.skill,
+        skill=skill,
         number=0,
         is_decision=blocker.waits_on_user,
         text=text or name or "(no description)",
@@ -133,21 +143,18 @@ def _describe_open(
     )
 
 
-def _find_options(state: Brief, index: int, value: dict[str, Any]) -> list[tuple[str, str]]:
+def _find_options(skill: str, blocker: dict[str, Any], command_name: str) -> list[tuple[str, str]]:
     """Return the options of a decision, each with the command that chooses it.
 
-    index: the decision's place among the state's blockers. value: the checkpoint's.
     An option that a command line cannot hold has "" instead.
     """
     found = list[tuple[str, str]]()
-    for option in views.read_list(state.blockers[index].value, "options")[:_MOST_OPTIONS]:
+    for option in views.read_list(blocker, "options")[:_MOST_OPTIONS]:
         if not isinstance(option, str) or not option.strip():
             continue
-        answers = views.find_answers(state.skill, value, option)
         line = ""
-        if len(option) <= _LONGEST_OPTION and option.isprintable() and index < len(answers):
-            _, choose = answers[index]
-            line = str(command(*choose))
+        if len(option) <= _LONGEST_OPTION and option.isprintable() and command_name:
+            line = str(command(*views.answer_command(skill, command_name, blocker, option)))
         found.append((option, line))
 
     return found

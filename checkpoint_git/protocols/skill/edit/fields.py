@@ -94,12 +94,12 @@ def understand(
         reader = _EditReader(edit, schema, corrections, new_field, quote_word(skill), value)
         clear.append(_understand(value, reader))
 
-    for index, edit in enumerate(clear):
-        length = len(edit.path)
-        earlier = [other.path[:length] for other in clear[:index]]
-        if edit.action == "replace" and edit.path in earlier:
+    written = set[tuple[PathStep, ...]]()  # with all that is around it
+    for edit in clear:
+        if edit.action == "replace" and edit.path in written:
             problem = f"{path_text(edit.path)} is written twice, and the first would be lost"
             raise CheckpointError(f"{quote(edit.word)}: {problem}", "write it once")
+        written.update(edit.path[:length] for length in range(len(edit.path) + 1))
 
     return clear, corrections
 
