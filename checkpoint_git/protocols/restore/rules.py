@@ -102,10 +102,12 @@ _HINT = "do not use this point: its manifest was edited by hand or damaged"
 def is_plain_path(path: str) -> bool:
     """Return whether a path, by its text, is below the workspace.
 
-    It must not be in git, nor in a restore point.
+    It must not be in git, nor in a restore point, nor a lock of this tool.
     """
     folded = path.lower()  # some file systems take capitals for small letters
-    if "\0" in path or folded.startswith(("/", f"{layout.FOLDER}/chk_")):
+    if "\0" in path or folded in layout.LOCKS:
+        return False
+    if folded.startswith(("/", f"{layout.FOLDER}/chk_")):
         return False
     parts = folded.split("/")
     return not (_FORBIDDEN.intersection(parts) or any(map(is_git_name, parts)))

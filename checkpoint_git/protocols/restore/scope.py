@@ -165,8 +165,7 @@ def _list_folder(root: str, path: str) -> list[str]:
         raise CheckpointError(message, _READABLE) from None
     kept = []
     for name in names:
-        full = _join(path, name)
-        if is_plain_path(full) and full not in layout.LOCKS:
+        if is_plain_path(_join(path, name)):
             kept.append(name)
     return kept
 

@@ -6,6 +6,7 @@ import pytest
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore.contents import hash_contents, read_entry, read_part
+from checkpoint_git.protocols.restore.layout import LOCKS
 from checkpoint_git.protocols.restore.rules import (
     CONNECTION,
     check,
@@ -105,13 +106,14 @@ def test_a_path_below_the_workspace_is_plain(path: str) -> None:
     [
         ".checkpoints/chk_20260115_143022_a7b3c9/manifest.json",
         ".audit/checkpoint-operations.log",
+        *LOCKS,
         # where capitals are small letters, it is the same file
         ".Checkpoints/CHK_20260115_143022_a7b3c9/manifest.json",
         "a/.AUDIT/x",
         ".GIT/config",
     ],
 )
-def test_a_path_in_a_restore_point_or_in_the_log_of_operations_is_not_plain(path: str) -> None:
+def test_what_restore_points_and_locks_are_made_of_is_not_plain(path: str) -> None:
     assert not is_plain_path(path)
 
 
