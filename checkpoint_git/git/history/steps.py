@@ -42,8 +42,7 @@ def read_steps(
     work_tree: str, specs: Sequence[str], since: int | None = None, most: int | None = None
 ) -> Iterator[HistoryStep]:
     """Yield the steps, newest first. since: seconds since 1970. most: steps."""
-    words = [*PLAIN_LOG, "--raw", "--root", "--no-abbrev", "-c", "-M"]
-    words += ["--no-ext-diff", "--no-textconv", "--no-relative"]
+    words = [*PLAIN_LOG, "--raw", "--root", "--no-abbrev", "-c", "-M", "--no-relative"]
     if since is not None:
         words.append(f"--since=@{max(since, 0)} +0000")
     if most is not None:
@@ -93,7 +92,7 @@ def _read_origins(
 ) -> Iterator[str]:
     """Yield the names that a file had before a step, unless they are known."""
     for touch in step.touches:
-        if touch.path not in paths or touch.came_from or not touch.after:
+        if touch.path not in paths:
             continue
         for parent, blob in zip(step.commit.parents, touch.before, strict=False):
             if blob or (parent, step.commit.id) in asked:
