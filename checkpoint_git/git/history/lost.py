@@ -33,19 +33,19 @@ def find_lost(work_tree: str, commits: Collection[str]) -> set[str]:
     """Return the commits of HEAD's history whose additions are gone without an explanation.
 
     No later commit says that it removed them. Where that cannot be found out, as in a partial
-    clone, a commit is not among them.
+    clone or beyond a limit, a commit is not among them.
     """
+    lost = set[str]()
     try:
         versions = _read_versions(work_tree, sorted(commits))
         undone = _find_undone(work_tree, versions)
-        explained = []
         for commit in undone[:_MOST_EXPLAINED]:
-            if _is_explained(work_tree, versions[commit], commit):
-                explained.append(commit)
+            if not _is_explained(work_tree, versions[commit], commit):
+                lost.add(commit)
     except CheckpointError:
         return set()
 
-    return set(undone).difference(explained)
+    return lost
 
 
 def _read_versions(work_tree: str, commits: Sequence[str]) -> dict[str, list[_Version]]:

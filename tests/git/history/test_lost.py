@@ -1,5 +1,8 @@
 """Which merged commits are gone from HEAD without a word."""
 
+import pytest
+
+from checkpoint_git.git.history import lost as history_lost
 from checkpoint_git.git.history.lost import find_lost
 from tests.support.repos import GitRepo
 from tests.support.streams import Stream
@@ -37,6 +40,10 @@ def test_what_is_gone_without_a_word_is_lost(repo: GitRepo) -> None:
         repo, ("add x (#13)", {"new.py": None, "old.py": OLD}), ("more", {"x": "x\n"}), added=change
     )
     assert lost(repo, ("Remove x", {"same.py": None}), ("add y", {"new.py": None}))
+    # of an added file only a commit that deletes it explains that it is gone
+    assert lost(repo, ("Remove a line", {"new.py": "one\n"}), ("add y", {"new.py": None}))
+    # its lines are as before, with other spaces
+    assert lost(repo, ("tidy", {"old.py": OLD + "\n"}), added={"old.py": "four\n"})
 
 
 def test_what_is_still_there_or_went_on_is_not(repo: GitRepo) -> None:
@@ -66,6 +73,33 @@ def test_what_a_later_commit_says_that_it_removed_or_moved_is_not(repo: GitRepo)
     ):
         assert not lost(repo, (message, {"new.py": None})), message
     assert not lost(repo, ("Tidy up", {"new.py": None, "lib/new.py": OLD}))
+
+
+def test_a_later_commit_that_names_it_explains_that_it_is_gone(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("begin")
+    added = []
+    for name in ("a.py", "b.py"):
+        repo.write(name, OLD)
+        added.append(repo.commit(f"add {name}"))
+    repo.git("rm", "-q", "*.py")
+    repo.commit(f"Tidy up after {added[0][:7]} and {added[1][:7]}")
+    assert find_lost(str(repo.path), added) == set()
+    # one that is not asked for is not called lost
+    monkeypatch.setattr(history_lost, "_MOST_EXPLAINED", 1)
+    assert find_lost(str(repo.path), added) == set()
+
+
+def test_a_file_of_a_megabyte_is_compared_and_of_a_larger_one_nothing_is_said(
+    repo: GitRepo,
+) -> None:
+    def is_lost(size: int) -> bool:
+        added: dict[str, str | None] = {"old.py": OLD.ljust(size, "x")}
+        return lost(repo, ("tidy", {"old.py": "zero\n" + OLD}), added=added)
+
+    assert is_lost(1 << 20)
+    assert not is_lost((1 << 20) + 1)
 
 
 def test_a_merge_commit_is_compared_with_what_it_was_merged_into(repo: GitRepo) -> None:
