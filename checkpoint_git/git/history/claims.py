@@ -4,7 +4,7 @@ named. Pure.
 
 import re
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from checkpoint_git.core.references import MAX_TEXT, find_mentions, find_references
 
@@ -14,7 +14,7 @@ class CommitMessage(NamedTuple):
     parents: tuple[str, ...]
     subject: str
     body: str  # the message below the subject
-    when: int = 0  # seconds since 1970
+    when: int  # seconds since 1970
 
 
 class Claims(NamedTuple):
@@ -116,7 +116,6 @@ _TRAILERS = (
 # A dependency bot's message quotes another project's release notes, closing keywords and all.
 _BOT = r"(?im)dependabot|renovate(?:\[bot\]|-bot)|^Bumps \["
 
-_MAX_TITLE = 1_000  # characters
 _NEAR = 60  # characters around a reference in which words decide about it
 
 
@@ -127,22 +126,20 @@ def find_claims(commit: CommitMessage) -> Claims:
     subject, body = commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT]
     if body and re.search(_BOT, body):
         body = ""
-    depth, quoted, rest = _read_revert(subject)
+    revert = _read_revert(subject)
 
     merged, closed = dict[str, str](), set[str]()
-    if not _is_unfinished(rest):
-        merged.update(_find_merged(commit._replace(subject=rest, body=body)))
-        closed.update(_find_closed(re.sub(_TYPE, "", rest)))
+    if not _is_unfinished(revert.rest):
+        merged.update(_find_merged(commit._replace(subject=revert.rest, body=body)))
+        closed.update(_find_closed(re.sub(_TYPE, "", revert.rest)))
 
     closed.update(_find_closed(body))
 
     reverted = set[str]()
-    if depth % 2:
-        reverted.update(find_references(quoted))
-    elif depth:
-        merged.update(dict.fromkeys(find_references(quoted), RELAND_RULE))
-
-    if depth % 2 or (not depth and "evert" in body):
+    if revert.effect == "brings back":
+        merged.update(dict.fromkeys(find_references(revert.quoted), RELAND_RULE))
+    else:
+        reverted.update(find_references(revert.quoted))
         for match in re.finditer(_REVERTED_BELOW, body):
             reverted.update(find_references(match["what"]))
 
@@ -173,34 +170,34 @@ def _find_undone(commit: CommitMessage) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _read_revert(subject: str) -> tuple[int, str, str]:
-    """Return (how often it reverts, what it quotes, the rest of the subject).
+class _Revert(NamedTuple):
+    """What a subject says of earlier work: what it quotes, and what it says itself beside that."""
 
-    An odd number takes back, an even one brings back, 0 is neither.
-    """
+    effect: Literal["takes back", "brings back", ""]
+    quoted: str
+    rest: str
+
+
+def _read_revert(subject: str) -> _Revert:
     if not subject.lower().startswith(_REVERTING):
-        return 0, "", subject
+        return _Revert("", "", subject)
     quoted = re.match(_QUOTED, subject)
     if quoted and '"' in subject[quoted.end() :]:
-        verbs = re.findall(r"revert|reapply", quoted[0].lower())
         # Reapply says that a revert was reverted
-        depth = verbs.count("revert") + 2 * verbs.count("reapply")
+        is_back = quoted[0].lower().count("revert") % 2 == 0
         inside, _, rest = subject[quoted.end() :].rpartition('"')
-        return depth, inside.rstrip('"'), rest
+        return _Revert("brings back" if is_back else "takes back", inside.rstrip('"'), rest)
 
     revert = re.match(_REVERT, subject)
     if revert:
-        return 1, subject[revert.end() :], ""
+        return _Revert("takes back", subject[revert.end() :], "")
     if re.match(_RELAND, subject):
-        return 2, subject, ""
-    return 0, "", subject
+        return _Revert("brings back", subject, "")
+    return _Revert("", "", subject)
 
 
 def _is_unfinished(subject: str) -> bool:
-    lower = subject.lower()
-    return any(sign in lower for sign in ("wip", "draft", "!")) and bool(
-        re.match(_UNFINISHED, subject)
-    )
+    return bool(re.match(_UNFINISHED, subject))
 
 
 def _find_merged(commit: CommitMessage) -> dict[str, str]:
@@ -219,8 +216,8 @@ def _find_merged(commit: CommitMessage) -> dict[str, str]:
         found = find(commit)
         if found:
             # below the subject that a forge writes, the first line is the pull request's title
-            title = commit.body.strip().partition("\n")[0][:_MAX_TITLE]
-            if not _is_unfinished(title) and not _read_revert(title)[0]:
+            title = commit.body.strip().partition("\n")[0]
+            if not _is_unfinished(title) and not _read_revert(title).effect:
                 merged.update(dict.fromkeys(_find_suffix(title), SQUASH_RULE))
             merged.update(dict.fromkeys(found, MERGE_RULE))
             break
@@ -238,7 +235,7 @@ def _find_merged_number(commit: CommitMessage) -> list[str]:
     first = re.match(_FIRST_NUMBER, match["what"])
     if not first or not (first["sign"] or match["kind"]):
         return []
-    rest = re.split(_INTO, match["what"][first.end() :], maxsplit=1)[0]
+    rest = _cut_target(match["what"][first.end() :])
     return [f"{first['sign'] or '#'}{int(first['number'])}", *_listed_first(rest)]
 
 
@@ -284,8 +281,7 @@ def _find_branch_names(commit: CommitMessage) -> list[str]:
     match = re.match(_MERGE_OF_BRANCH, commit.subject) or re.match(_MERGED_IN, commit.subject)
     if match is None:
         return []
-    source = re.split(_INTO, match["source"], maxsplit=1)[0]
-    source = re.sub(_OF_REMOTE, "", source)
+    source = re.sub(_OF_REMOTE, "", _cut_target(match["source"]))
     found = list[str]()
     for ticket in re.finditer(_BRANCH_TICKET, source):
         found.append(f"{ticket['prefix'].upper()}-{int(ticket['number'])}")
@@ -294,13 +290,18 @@ def _find_branch_names(commit: CommitMessage) -> list[str]:
     return [*found, *find_references(source)]
 
 
+def _cut_target(text: str) -> str:
+    """Return a text without "into main" and what follows."""
+    return re.split(_INTO, text)[0]
+
+
 def _find_in_own_words(commit: CommitMessage) -> list[str]:
     """Read a merge commit with words of its own, such as "Land the search, #12", unless it is only
     a part.
     """
     if len(commit.parents) < 2 or commit.subject.lower().startswith("merge "):
         return []
-    text = re.split(_INTO, commit.subject, maxsplit=1)[0]
+    text = _cut_target(commit.subject)
     return [
         mention.reference
         for mention in find_mentions(text)
@@ -315,7 +316,7 @@ def _find_suffix(subject: str) -> list[str]:
     if "(" not in subject and "\uff08" not in subject:
         return []
     suffixes = re.search(_SUFFIXES, subject[-400:])
-    if not suffixes or _is_unfinished(subject):
+    if not suffixes:
         return []
     found = list[str]()
     for group in re.split("[()\uff08\uff09]", suffixes["items"]):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from checkpoint_git.git.history.claims import CommitMessage, find_claims
+from checkpoint_git.git.history.claims import RELAND_RULE, SQUASH_RULE, CommitMessage, find_claims
 from tests.support.growth import assert_linear
 
 
 def commit(subject: str, body: str = "", parents: int = 1) -> CommitMessage:
-    return CommitMessage("a" * 40, ("b" * 40,) * parents, subject, body)
+    return CommitMessage("a" * 40, ("b" * 40,) * parents, subject, body, 0)
 
 
 def merged_by(subject: str, body: str = "", parents: int = 1) -> set[str]:
@@ -19,11 +19,13 @@ def test_the_title_in_a_merges_body_counts_unless_it_is_a_draft_or_a_revert() ->
     assert merged_by(merge, "Search all notes (#13)", 2) == {"#12", "#13"}
     assert merged_by(merge, "WIP: search all notes (#13)", 2) == {"#12"}
     assert merged_by(merge, 'Revert "Search all notes (#13)"', 2) == {"#12"}
+    assert merged_by(merge, "Revert search all notes (#13)", 2) == {"#12"}
 
 
 MERGES: list[tuple[str, int, set[str]]] = [
     ("Merge pull request #12 from ada/search", 2, {"#12"}),
     ("Merge pull request #12 from ada/abc-34-search", 2, {"#12"}),
+    ("Merge pull request #12 from ada/pr-9-again", 2, {"#12"}),
     ("Merge PR #12: search", 2, {"#12"}),
     ("Merge PR #12 into release #9", 2, {"#12"}),
     ("Merge PRs #12, #13 and #14", 2, {"#12", "#13", "#14"}),
@@ -114,6 +116,7 @@ CLOSING: list[tuple[str, str, set[str]]] = [
     ("search", "Closes #12, closes #13", {"#12", "#13"}),
     ("search", "Closes-Bug: #12\nRelated-Bug: #13\nPartial-Bug: #14", {"#12"}),
     ("search", "This does not fix #12 and only partially fixes #13.", set()),
+    ("To fix #12, the parser has to go", "", set()),
     ("Fix #12 regression in the parser", "", set()),
     ("search", "Fixes #12 (partly)", set()),
     ("search", "Refs #12\nPart of #13\nRelated: ABC-3\nFollow-up to #14", set()),
@@ -199,8 +202,23 @@ def test_a_revert_names_what_it_takes_back_and_what_it_undoes() -> None:
         {"#15"},
         [name],
     )
-    assert set(find_claims(commit('Reapply "search (#12)"')).merged) == {"#12"}
-    assert set(find_claims(commit('Revert "Revert "search (#12)""')).merged) == {"#12"}
+    again = find_claims(commit("Take it out again (#12)", "Reverts #12"))
+    assert (again.merged, set(again.reverted)) == ({}, {"#12"})
+
+
+def test_what_is_landed_again_is_merged_and_nothing_is_taken_back() -> None:
+    for subject in (
+        'Reapply "search (#12)"',
+        'Revert "Revert "search (#12)""',
+        "Reland search (#12)",
+        "re-apply: #12",
+    ):
+        claims = find_claims(commit(subject, "Reverts #13"))
+        assert claims.merged == {"#12": RELAND_RULE}, subject
+        assert not claims.reverted, subject
+    backport = find_claims(commit("Backport search (#12)"))
+    assert backport.merged == {"#12": SQUASH_RULE}
+    assert not backport.reverted
 
 
 FAR_APART = f"fixes #1{' ,  ,' * 11}x #2 "
