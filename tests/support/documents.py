@@ -42,7 +42,8 @@ def decision(**changes: Any) -> dict[str, Any]:
 def facts_of(*references: str, state: State = "merged", at: int = NOW) -> Known:
     """What the history says of references: the same of all."""
     return {
-        reference: Fact(reference, state, at, "abc1234" * 6, "a rule") for reference in references
+        reference: Fact(reference, state, at, "abc1234" * 6, "a rule", 1)
+        for reference in references
     }
 
 

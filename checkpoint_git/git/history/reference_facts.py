@@ -4,6 +4,7 @@ It takes one look into the history since an instant.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -45,7 +46,7 @@ class Fact(NamedTuple):
     at: int
     commit: str
     rule: str
-    commits: int = 1
+    commits: int
     sure: bool = True
 
 
@@ -56,7 +57,7 @@ class Sighting(NamedTuple):
     commit: str
     at: int
     rule: str
-    in_head: bool = True
+    in_head: bool
 
 
 def read_facts(work_tree: str, asked: Collection[Asked], now: int) -> dict[Asked, Fact]:
@@ -122,8 +123,8 @@ def find_sightings(
         number = re.search(r"[1-9]\d*$", reference)
         if number:
             numbers.add(number[0].encode())
-    marks = dict.fromkeys(tips.default or [tips.head], _DEFAULT)
-    marks[tips.head] = marks.get(tips.head, 0) | _HEAD
+    marks = defaultdict(int, dict.fromkeys(tips.default or [tips.head], _DEFAULT))
+    marks[tips.head] |= _HEAD
     reverts = _Reverts()
     found = dict[str, list[Sighting]]()
 
@@ -138,7 +139,7 @@ def find_sightings(
                     sightings.append(sighting)
             mark |= reverts.add(commit, claims, mark)
         for parent in record.parents:
-            marks[parent] = marks.get(parent, 0) | mark
+            marks[parent] |= mark
 
     return found
 
@@ -183,7 +184,7 @@ class _Reverts:
         if not (claims.reverted or claims.undone) or self.find_undoer(commit.id, mark):
             return 0
         bit = self._next
-        self._next <<= 1
+        self._next += bit
         for reference in claims.reverted:
             self._by_reference.setdefault(reference, []).append((bit, commit))
         for name in claims.undone:

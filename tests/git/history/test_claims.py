@@ -213,7 +213,7 @@ def test_what_is_landed_again_is_merged_and_nothing_is_taken_back() -> None:
         "Reland search (#12)",
         "re-apply: #12",
     ):
-        claims = find_claims(commit(subject, "Reverts #13"))
+        claims = find_claims(commit(subject))
         assert claims.merged == {"#12": RELAND_RULE}, subject
         assert not claims.reverted, subject
     backport = find_claims(commit("Backport search (#12)"))

@@ -84,7 +84,8 @@ def test_a_ticket_is_named_by_its_commits_or_closed() -> None:
 
 def test_the_fact_names_the_newest_commit_its_time_and_the_rule() -> None:
     found = fact("more (#12)", "search (#12)")
-    assert found == Fact("#12", "merged", 1_001, "b" * 40, "the number of a squash merge", 2)
+    rule = "the number of a squash merge"
+    assert found == Fact("#12", "merged", 1_001, "b" * 40, rule, commits=2, sure=True)
 
 
 REVERTED: list[tuple[Message, ...]] = [
@@ -123,6 +124,7 @@ STANDING: list[tuple[Message, ...]] = [
     ),
     (f"More\n\nThis partially reverts commit {A}.", "search (#12)"),
     (f"More\n\nAs in {A}.", "search (#12)"),
+    (f"More\n\nThis reverts commit {A[:7]}{'b' * 33}.", "search (#12)"),
     (f"More\n\nDo not revert {A}.", "search (#12)"),
     ("Bring it back\n\nDo not say that it reverts PR #12", "search (#12)"),
     ("Bump x from 1 to 2\n\nBumps [x](y).\n\nReverts #12", "search (#12)"),
@@ -144,15 +146,26 @@ def test_the_fact_of_a_revert_names_the_revert_and_its_own_pull_request_is_merge
 
 
 def test_a_revert_on_another_branch_takes_nothing_back() -> None:
-    tip, main, side, start = "d" * 40, A, "b" * 40, "c" * 40
-    records = [
-        Record(tip, 9, (main, side), b"Merge branch 'release'"),
-        Record(side, 8, (start,), b'Revert "search (#12)"'),
-        Record(main, 7, (start,), b"search (#12)"),
-        Record(start, 1, (), b"begin"),
-    ]
-    (first, *_) = find_sightings(records, Tips(tip), frozenset({"#12"}), frozenset())["#12"][1:]
-    assert first.state == "merged"
+    tip, main, side, start, other = (letter * 40 for letter in "dabce")
+    for body in ("", f"This reverts commit {main}."):
+        records = [
+            Record(tip, 9, (other, side), b"Merge branch 'release'"),
+            Record(side, 8, (start,), f'Revert "search (#12)"\n\n{body}'.encode()),
+            # it takes back something else, in the same history
+            Record(other, 7, (main,), b'Revert "sort (#13)"'),
+            Record(main, 6, (start,), b"search (#12)"),
+            Record(start, 1, (), b"begin"),
+        ]
+        found = find_sightings(records, Tips(tip), frozenset({"#12"}), frozenset())
+        assert [sighting.state for sighting in found["#12"]] == ["reverted", "merged"]
+
+
+def test_a_commit_that_no_tip_leads_to_merges_nothing() -> None:
+    records = [Record(A, 2, (), b"search (#12)"), *line("begin")]
+    ((sighting,),) = find_sightings(
+        records, Tips("b" * 40), frozenset({"#12"}), frozenset()
+    ).values()
+    assert (sighting.state, sighting.in_head) == ("named", False)
 
 
 def test_what_happened_before_says_nothing() -> None:

@@ -12,7 +12,7 @@ def known(**states: str) -> dict[str, Fact]:
     found = {}
     for name, state in states.items():
         reference = f"#{name[1:]}" if name.startswith("n") else name.replace("_", "-")
-        found[reference] = Fact(reference, state, NOW - 3 * DAY, "abc1234" * 6, "a rule")  # type: ignore[arg-type]
+        found[reference] = Fact(reference, state, NOW - 3 * DAY, "abc1234" * 6, "a rule", 1)  # type: ignore[arg-type]
     return found
 
 
