@@ -385,7 +385,7 @@ def test_the_users_settings_and_environment_change_nothing(
 
 def test_hostile_messages_are_read_and_their_neighbours_too(repo: GitRepo) -> None:
     repo.commit("one (#11)")
-    hostile = b"\x1b[2J (#12)", b"\xff\xfe caf\xe9 (#13)", b"a (#14)\n\n" + b"#" * 10_000_000
+    hostile = b"\x1b[2J (#12)", b"\xff\xfe caf\xe9 (#13)", b"a (#14)\n\n" + b"#" * 3_000_000
     for message in hostile:
         made = repo.run("git", "commit-tree", "HEAD^{tree}", "-p", "HEAD", stdin=message)
         repo.git("reset", "-q", "--hard", made.stdout.decode().strip())
