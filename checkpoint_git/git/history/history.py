@@ -211,11 +211,23 @@ def find_renamed_folders(
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Whether a pattern with `*`, `?`, `[...]` and `**` names a path."""
-    if "**" in pattern:
-        return fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", ""))
-    parts, patterns = path.split("/"), pattern.split("/")
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+    """Return whether a pattern names a path.
+
+    `*`, `?` and `[...]` stand for what is in one part, and the part `**` for any folders or none.
+    """
+    parts = path.split("/")
+    reached = {0}  # after how many parts of the path the pattern may be where it is
+    for wanted in pattern.split("/"):
+        if not reached:
+            return False
+        if wanted == "**":
+            reached = {*range(min(reached), len(parts)), len(parts)}
+        else:
+            fitting = {
+                end for end in reached if end < len(parts) and fnmatchcase(parts[end], wanted)
+            }
+            reached = {end + 1 for end in fitting}
+    return len(parts) in reached
 
 
 def fixed_part(path: str) -> str:

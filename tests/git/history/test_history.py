@@ -325,13 +325,17 @@ def test_a_pattern_names_paths_by_their_parts_and_two_stars_any_folders_or_none(
         "*.py": {"a.py"},
         "src/*.py": {"src/a.py"},
         "src/?.p[xy]": {"src/a.py"},
-        "src/**/*.py": {"src/a.py", "src/sub/b.py"},
+        "src/**/*.py": {"src/a.py", "src/sub/b.py", "src/sub/deep/c.py"},
+        "src/**/sub/**/c.py": {"src/sub/deep/c.py"},
+        "**/sub/*.py": {"src/sub/b.py"},
+        "s*": {"src"},
         "**/b.py": {"src/sub/b.py"},
         "src/**/b.py": {"src/sub/b.py"},
-        "src/**": {"src/a.py", "src/sub/b.py"},
+        "src/**": {"src", "src/a.py", "src/sub/b.py", "src/sub/deep/c.py"},
+        "src/**.py": {"src/a.py"},
         "src/*": {"src/a.py"},
     }
-    paths = ["a.py", "src/a.py", "src/sub/b.py"]
+    paths = ["a.py", "src", "src/a.py", "src/sub/b.py", "src/sub/deep/c.py"]
     found = {pattern: {path for path in paths if fits(path, pattern)} for pattern in rows}
     assert found == rows
 
