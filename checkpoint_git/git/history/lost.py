@@ -33,7 +33,8 @@ def find_lost(work_tree: str, commits: Collection[str]) -> set[str]:
     """Return the commits of HEAD's history whose additions are gone without an explanation.
 
     No later commit says that it removed them. Where that cannot be found out, as in a partial
-    clone or beyond a limit, a commit is not among them.
+    clone or for more than 20 commits, a commit is not among them. Of a large one the first files
+    decide.
     """
     lost = set[str]()
     try:

@@ -67,7 +67,8 @@ def _read_refs(work_tree: str, names: Sequence[str]) -> dict[str, tuple[str, str
     # no name of a ref has a colon
     words = ["for-each-ref", "--format=%(refname):%(symref):%(objectname)", *names]
     rows = [line.split(":") for line in read_words(work_tree, words)]
-    return {name: (target, commit) for name, target, commit in rows}
+    # for main, git lists main/search too
+    return {name: (target, commit) for name, target, commit in rows if name in names}
 
 
 # `git log --since` stops at the first commit that is older, so a commit whose clock was wrong

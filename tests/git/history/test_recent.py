@@ -99,6 +99,7 @@ def test_the_default_branch_is_the_remotes_or_of_a_usual_name(repo: GitRepo) -> 
     assert default() == ["begin"]  # of both usual names main is the first
     repo.git("branch", "-q", "-D", "master")
     repo.git("branch", "-q", "-m", "main", "trunk")
+    repo.git("branch", "-q", "main/search", "work")  # no branch is called main
     assert default() == []
     repo.git("config", "init.defaultBranch", "trunk")
     assert default() == ["begin"]
