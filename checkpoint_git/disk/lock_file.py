@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW, find_host_name
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.process import is_running, read_process
+from checkpoint_git.disk.read import read_plain
 
 _NAP = 0.01  # seconds between two tries
 _PATIENCE = 1.0  # seconds of waiting before a message
@@ -61,10 +62,9 @@ def _create(path: str, owner: bytes) -> bool:
 
 
 def _read(path: str) -> bytes:
-    """Return the line of a lock file; b"" if there is none."""
+    """Return the line of a lock file; b"" if there is none, or if it is not a regular file."""
     try:
-        with open(path, "rb") as stream:
-            return stream.read(_LONGEST)
+        return read_plain(path, _LONGEST)
     except OSError:
         return b""
 

@@ -182,6 +182,27 @@ def test_only_what_an_ended_process_of_this_host_left_is_taken(tmp_path: Path) -
     assert os.listdir(tmp_path) == []
 
 
+def test_a_pipe_or_a_link_in_place_of_a_lock_file_is_neither_waited_for_nor_followed(
+    tmp_path: Path,
+) -> None:
+    """An archive may bring it."""
+    target = tmp_path / "target"
+    target.write_text(f"{platform.find_host_name()}\t{DEAD} 1\n")
+    for kind in ("fifo", "link"):
+        path = tmp_path / kind
+        if kind == "fifo":
+            os.mkfifo(path)
+        else:
+            path.symlink_to(target)
+        with (
+            pytest.raises(CheckpointError, match="process unknown on an unknown host"),
+            hold_lock_file(str(path), 0, lambda: None),
+        ):
+            pytest.fail("nobody holds the lock")
+        assert path.exists()
+    assert target.exists()
+
+
 @rows(
     ("line", "owner"),
     [

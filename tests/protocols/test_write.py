@@ -125,7 +125,8 @@ def test_a_change_gets_a_value_of_its_own() -> None:
 def test_a_finding_refuses_and_names_the_file() -> None:
     written = plan_write(PATH, None, lambda value: finding("/step"), NOW)
     assert [(each.path, each.where) for each in written.refused] == [(PATH, "/step")]
-    assert (written.created, written.document.text) == (True, None)
+    assert written.created
+    assert (written.document.text, written.document.size) == (None, 0)
 
 
 def test_a_new_error_refuses() -> None:
@@ -163,6 +164,7 @@ def test_a_finding_that_moved_in_its_list_is_not_new() -> None:
 def test_the_second_of_two_alike_is_new() -> None:
     both = [finding("/rows/1/id"), finding("/rows/2/id")]
     assert find_new(both[:1], both) == both[1:]
+    assert find_new(both, both) == []
 
 
 def test_an_error_that_no_earlier_version_has_is_found() -> None:
