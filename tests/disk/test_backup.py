@@ -77,12 +77,24 @@ def put_what_cannot_be_read(folder: Path) -> None:
     os.mkfifo(folder / "a")
 
 
+def put_a_link_to_a_folder(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "a").symlink_to(folder.parent)
+
+
 def put_a_file(folder: Path) -> None:
     folder.write_bytes(b"1")
 
 
 @pytest.mark.parametrize(
-    "put", [put_more_than_the_copies, put_other_content, put_what_cannot_be_read, put_a_file]
+    "put",
+    [
+        put_more_than_the_copies,
+        put_other_content,
+        put_what_cannot_be_read,
+        put_a_link_to_a_folder,
+        put_a_file,
+    ],
 )
 def test_what_is_no_begun_backup_of_these_copies_stays_as_it_is(
     put: Callable[[Path], None], tmp_path: Path

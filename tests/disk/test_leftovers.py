@@ -27,11 +27,13 @@ def plant(git_dir: Path, names: set[str]) -> None:
 
 def test_every_cache_is_found_and_no_state(tmp_path: Path) -> None:
     plant(tmp_path, CACHES | STATE)
-    (tmp_path / "checkpoint/history/folder").mkdir()
+    history = tmp_path / "checkpoint/history"
+    (history / "folder").mkdir()
+    (history / "link").symlink_to("folder")
     found = find_leftovers([str(tmp_path), str(tmp_path)])
     assert found == find_leftovers([str(tmp_path)])
     assert sorted(leftover.name for leftover in found) == sorted(
-        f"checkpoint/{name}" for name in CACHES
+        f"checkpoint/{name}" for name in CACHES | {"history/link"}
     )
     assert all(Path(leftover.path) == tmp_path / leftover.name for leftover in found)
 

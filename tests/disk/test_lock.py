@@ -69,6 +69,19 @@ def test_a_second_process_waits_and_then_says_that_another_one_writes(tmp_path: 
         holder.communicate()
 
 
+def test_a_lock_that_is_soon_free_is_had_without_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_PATIENCE", 30.0)
+    path = str(tmp_path / "lock")
+    holder = ExitStack()
+    holder.enter_context(hold_lock(path))
+    soon = threading.Timer(0.01, holder.close)
+    soon.start()
+    with hold_lock(path, 30, lambda: pytest.fail("it is reported")):
+        soon.join()
+
+
 @pytest.mark.usefixtures("impatient")
 def test_who_waits_holds_the_lock_once_it_is_free(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
