@@ -72,12 +72,19 @@ def test_a_second_process_waits_and_then_says_that_another_one_writes(tmp_path: 
 def test_a_lock_that_is_soon_free_is_had_without_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "_PATIENCE", 30.0)
     path = str(tmp_path / "lock")
     holder = ExitStack()
     holder.enter_context(hold_lock(path))
-    soon = threading.Timer(0.01, holder.close)
-    soon.start()
+    soon = threading.Timer(0.02, holder.close)
+    flock = platform.flock
+
+    def start_and_lock(descriptor: int, *, wait: bool) -> bool | None:
+        if wait:
+            soon.start()
+        return flock(descriptor, wait=wait)
+
+    monkeypatch.setattr(platform, "flock", start_and_lock)
+    monkeypatch.setattr(lock, "_PATIENCE", 30.0)
     with hold_lock(path, 30, lambda: pytest.fail("it is reported")):
         soon.join()
 
