@@ -131,10 +131,10 @@ def is_running(process: str) -> bool:
 
 
 def read_ancestors() -> Iterator[str]:
-    parent = str(os.getppid())
-    while (found := _read(parent))[0]:
-        process, parent = found
+    process, parent = _read(str(os.getppid()))
+    while process:
         yield process
+        process, parent = _read(parent)
 
 
 def _read(number: str) -> tuple[str, str]:
