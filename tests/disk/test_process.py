@@ -26,11 +26,13 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 @pytest.mark.usefixtures("source")
 def test_a_process_is_running_until_it_ends() -> None:
     with subprocess.Popen(["sleep", "60"]) as started:
-        found = process._read(str(started.pid))
-        assert found[0].startswith(f"{started.pid} ")
-        assert found[1] == str(os.getpid())
-        assert process.is_running(found[0])
-        started.kill()
+        try:
+            found = process._read(str(started.pid))
+            assert found[0].startswith(f"{started.pid} ")
+            assert found[1] == str(os.getpid())
+            assert process.is_running(found[0])
+        finally:
+            started.kill()
         os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)  # a zombie has ended too
         assert not process.is_running(found[0])
     assert not process.is_running(found[0])
