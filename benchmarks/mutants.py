@@ -590,10 +590,11 @@ def read_changes(text: str) -> list[tuple[Change, str]]:
     """Return changes, each with the words about it.
 
     An entry is a path, the lines before ("- ") and after the change ("+ ") and words ("= ");
-    entries are divided by an empty line, and lines that begin with "#" are comments.
+    entries are divided by an empty line, which a merge of two of them may leave out, and lines that
+    begin with "#" are comments.
     """
     changes = []
-    for entry in re.split(r"\n{2,}", text):
+    for entry in re.split(r"\n{2,}|\n(?=checkpoint_git/)", text):
         lines = [line for line in entry.splitlines() if not line.startswith("#")]
         if not lines:
             continue
