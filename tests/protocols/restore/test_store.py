@@ -154,9 +154,12 @@ def test_a_copy_that_was_removed_is_gone_for_good(work: GitRepo) -> None:
 
 def test_git_ignores_our_folders_by_a_list_that_is_never_committed(work: GitRepo) -> None:
     workspace = workspace_of(work.path)
+    work.write(".git/info/exclude", "*.mine\n")
     for _ in range(2):
         store.exclude_from_git(workspace)
-    assert work.read(".git/info/exclude").count("/.checkpoints/chk_*") == 1
+    text = work.read(".git/info/exclude")
+    assert text.count("/.checkpoints/chk_*") == 1
+    assert text.startswith("*.mine\n")
 
 
 def test_a_lock_of_the_index_is_removed_where_a_killed_rollback_took_it(work: GitRepo) -> None:
