@@ -89,6 +89,7 @@ def test_a_manifest_that_is_a_link_is_not_followed(work: GitRepo, tmp_path: Path
 
 def test_the_state_is_noted_and_changes_nothing_that_the_digest_covers(work: GitRepo) -> None:
     manifest = plant(workspace_of(work.path).base, FIRST)
+    store.write_copy(workspace_of(work.path), FIRST)
     store.write_state(workspace_of(work.path), manifest, "restored", "rollback")
     noted = load(work.path, manifest.id)
     assert (noted.trouble, noted.value["state"], noted.value["digest"]) == (
@@ -280,8 +281,8 @@ def test_a_foreign_point_is_shown_and_used_only_if_that_is_wished(
 def test_points_are_in_the_order_in_which_they_began(tmp_path: Path) -> None:
     workspace = workspace_of(tmp_path)
     plant(workspace.base, THIRD, began=1)
-    plant(workspace.base, FIRST, began=300)
-    plant(workspace.base, SECOND, began=200)
+    plant(workspace.base, FIRST, began=1)
+    plant(workspace.base, SECOND)  # of before this was noted
     assert [point.id for point in store.read_manifests(workspace)] == [SECOND, FIRST, THIRD]
     assert store.find_id(workspace, "latest") == THIRD
     assert store.locate(workspace, FIRST).commit == ""
