@@ -365,7 +365,9 @@ def test_a_workspace_is_covered_by_a_live_point_of_all_of_it_that_has_its_object
         assert store.is_covered(workspace)
     shutil.rmtree(os.path.join(workspace.base, FIRST))
     work.commit()
-    work.git("update-ref", f"{layout.REF_PREFIX}chk_20260119_000005_000000", "HEAD")
+    stash = "chk_20260119_000005_000000"
+    work.git("update-ref", f"{layout.REF_PREFIX}{stash}", "HEAD")
+    assert store.locate(workspace, stash).commit == work.git("rev-parse", "HEAD")
     assert store.is_covered(workspace)
     outside_git = workspace._replace(git_dir=None)
     assert store.is_covered(outside_git)
