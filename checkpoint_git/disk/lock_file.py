@@ -79,8 +79,9 @@ def _is_abandoned(path: str) -> bool:
 
 
 def _find_age(path: str) -> float:
+    """Return the seconds between a file's time, which the clock may not have reached, and now."""
     try:
-        return time.time() - os.stat(path).st_mtime
+        return abs(time.time() - os.stat(path).st_mtime)
     except OSError:
         return 0.0
 

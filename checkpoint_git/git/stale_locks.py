@@ -142,8 +142,12 @@ def describe_lock(path: str) -> AnyHint:
 
 
 def _read_age(path: str) -> float:
-    """Return seconds, -1 if there is no such file."""
+    """Return seconds, -1 if there is no such file.
+
+    A time in the future is as far from now as its age is known: the clock was set back, and no git
+    that runs now wrote it.
+    """
     try:
-        return max(0.0, time.time() - os.lstat(path).st_mtime)
+        return abs(time.time() - os.lstat(path).st_mtime)
     except OSError:
         return -1

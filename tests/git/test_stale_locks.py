@@ -59,6 +59,19 @@ def test_locks_on_our_own_refs_are_removed_and_while_a_git_may_run_only_old_ones
     assert len(waited) == 2
 
 
+def test_a_lock_from_before_the_clock_was_set_back_is_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = make_lock(tmp_path / "refs/heads/main.lock", -3600)
+    assert [found.path for found in find_locks([str(tmp_path)])] == [lock]
+
+    def refuse(seconds: float) -> None:
+        raise AssertionError("it is waited for")
+
+    monkeypatch.setattr(time, "sleep", refuse)
+    assert clear_own_locks([lock], lambda: True) == [lock]
+
+
 def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) -> None:
     repo.commit("begin")
     repo.git("worktree", "add", "-q", "../beside")

@@ -261,11 +261,11 @@ def _clear_locks(repository: SnapshotRepository) -> None:
     """Remove what a git that was killed left on the ref of these points, which only we write.
 
     A lock that is younger than git ever holds one may be of the user's `git gc`, so its age is
-    waited for.
+    waited for. One from the future was left before the clock was set back.
     """
     for name in (f"{REF}.lock", f"logs/{REF}.lock"):
         path = os.path.join(repository.git_dir, name)
-        while os.path.lexists(path) and time.time_ns() - _read_time(path) < _LONGEST_LOCK:
+        while os.path.lexists(path) and abs(time.time_ns() - _read_time(path)) < _LONGEST_LOCK:
             time.sleep(_NAP)
         if os.path.lexists(path):
             os.unlink(path)
