@@ -143,11 +143,15 @@ class _Relay:
     async def receive(self) -> None:
         async with self._incoming:
             async for item in self._source:
-                if not isinstance(item, Exception):
+                if isinstance(item, Exception):
+                    await self._target.send(SessionMessage(_refuse(item)))
+                elif _has_odd_id(item.message):
+                    text = "Invalid request: its id is neither a text nor an integer"
+                    refusal = _make_error(types.INVALID_REQUEST, text)
+                    await self._target.send(SessionMessage(refusal))
+                else:
                     self._note(item.message)
                     await self._incoming.send(item)
-                    continue
-                await self._target.send(SessionMessage(_refuse(item)))
             with anyio.move_on_after(GRACE):
                 while self._pending and not self._asked:  # a client that is gone answers nothing
                     await anyio.sleep(0.01)
@@ -185,8 +189,22 @@ def _refuse(fault: Exception) -> types.JSONRPCError:
             code = types.INVALID_REQUEST
             text = "Invalid request: the line is not a JSON-RPC 2.0 message"
 
+    return _make_error(code, text, request)
+
+
+def _make_error(code: int, text: str, request: str | int | None = None) -> types.JSONRPCError:
+    """Return the answer that refuses a message. request: its id, if it has one."""
     error = types.ErrorData(code=code, message=text)
     return types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
+
+
+def _has_odd_id(message: Any) -> bool:
+    """Return whether a message is a request that the SDK took for a notification.
+
+    It drops an id that is neither a text nor an integer, and then answers nothing.
+    """
+    is_notification = isinstance(message, types.JSONRPCNotification)
+    return is_notification and not message.method.startswith("notifications/")
 
 
 def _find_request_id(fault: ValidationError) -> str | int | None:

@@ -115,6 +115,16 @@ def test_a_request_that_cannot_be_read_is_refused_by_its_id(pipe: Pipe) -> None:
     assert (pipe.hear()["id"], pipe.hear()["id"]) == (None, 9)
 
 
+def test_a_request_with_an_odd_id_is_refused_and_an_unknown_notification_is_not(
+    pipe: Pipe,
+) -> None:
+    odd = [{**PING, "id": value} for value in (1.5, None, True, {"a": 1}, [9])]
+    pipe.say({"jsonrpc": "2.0", "method": "notifications/other"}, *odd, PING)
+    heard = [pipe.hear() for _ in odd]
+    assert {(each["id"], each["error"]["code"]) for each in heard} == {(None, -32600)}
+    assert pipe.hear() == {"jsonrpc": "2.0", "id": 9, "result": {}}
+
+
 def test_a_batch_is_refused(pipe: Pipe) -> None:
     pipe.say(json.dumps([PING, {**PING, "id": "b"}, 7]).encode(), {**PING, "id": 3})
     refused, answered = pipe.hear(), pipe.hear()
