@@ -13,6 +13,7 @@ from checkpoint_git.core.hint import advise, join_hints
 from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_WAIT
 from checkpoint_git.core.terminal_text import escape_controls
 
+LONGEST_PATH = 4096  # characters; no system opens a longer one
 _DIRECTORY = ".checkpoints"
 
 

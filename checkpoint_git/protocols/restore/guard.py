@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import AnyHint, advise, command, join_hints
-from checkpoint_git.core.jsontext import JsonTextError, decode, load
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, load
 from checkpoint_git.core.outcome import Answer, Invocation, Line
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.discover import find_repository, is_git_name
+from checkpoint_git.disk.discover import LONGEST_PATH, find_repository, is_git_name
 
 HELP = """\
 keep what git sees before an agent's tool call, so that the call can be undone
@@ -41,7 +41,6 @@ stderr)
 """
 
 ALLOWED, STOPPED = 0, 2
-_MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
 
 # Names of tools that change nothing, of Claude Code, Codex, Gemini CLI, Cursor, Copilot and
 # OpenCode. They are compared whole: a file that is called after a tool means nothing.
@@ -57,11 +56,14 @@ READERS = frozenset((
     "websearch", "write_todos",
 ))  # fmt: skip
 # Members of a tool's input, in small letters without "_": what it runs, where, and what it writes.
-_COMMAND_NAMES = frozenset(("argv", "cmd", "command", "commandline", "script"))
+_COMMAND_NAMES = frozenset((
+    "argv", "cmd", "command", "commandline", "executable", "program", "script", "shellcommand",
+))  # fmt: skip
+_ARGUMENT_NAMES = ("args", "arguments")  # of such a command, a list of words
 _FOLDER_NAMES = frozenset(("cwd", "directory", "dirpath", "workdir", "workingdirectory"))
 _PATH_NAMES = frozenset((
-    "destination", "file", "filepath", "notebookpath", "path", "paths", "relativepath", "source",
-    "targetfile",
+    "absolutepath", "destination", "file", "filename", "filepath", "filepaths", "files", "newpath",
+    "notebookpath", "oldpath", "path", "paths", "relativepath", "source", "targetfile",
 ))  # fmt: skip
 _EDITED_NAMES = frozenset(("filepath", "notebookpath", "path"))  # what tools that edit call it
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "pwsh", "sh", "zsh"))
@@ -100,16 +102,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     """Let the call on stdin run (exit code 0), or block it (2, with the reason on stderr)."""
     stream: Any = getattr(invocation.stdin, "buffer", invocation.stdin)
-    data = stream.read(_MAX_CALL + 1)
-    if len(data) > _MAX_CALL:
-        return _stop("the tool call on stdin is too long")
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        reason = f"the tool call on stdin has more than {MAX_BYTES >> 20} MB"
+        return _stop(reason, f"write less at once, or {_LET_USER}")
     if not isinstance(data, bytes):
         data = data.encode()
 
     try:
         call = read_call(load(decode(data)), invocation.cwd)
-    except JsonTextError:
-        return _stop("the tool call on stdin is not JSON")
+    except JsonTextError as error:
+        return _stop(f"the tool call on stdin is not JSON: {error.message}")
 
     if call is None:
         return _stop("the tool call on stdin has an unknown form")
@@ -176,35 +179,58 @@ def read_call(value: Any, cwd: str) -> Call | None:
     folder = ""
     if call_input.folders:
         folder = os.path.normpath(os.path.join(cwd, call_input.folders[0]))
-    paths = tuple(os.path.normpath(os.path.join(cwd, path)) for path in call_input.paths)
-    return Call(tool, cwd, "\n".join(call_input.commands), paths, folder)
+    paths = [os.path.normpath(os.path.join(cwd, path)) for path in call_input.paths]
+    openable = tuple(path for path in paths if len(path) <= LONGEST_PATH)
+    return Call(tool, cwd, "\n".join(call_input.commands), openable, folder)
 
 
 def _read_input(given: Mapping[str, Any]) -> CallInput | None:
-    """Return what the members of a tool's input say by their names.
+    """Return what the members of a tool's input say by their names, at any depth.
 
     It is None if the file that would be edited is not named by texts.
     """
-    commands: list[str] = []
-    paths: list[str] = []
-    folders: list[str] = []
     for name, member in given.items():
-        kind = name.lower().replace("_", "")
+        values = member if isinstance(member, list) else [member]
+        if _fold(name) in _EDITED_NAMES and not all(isinstance(value, str) for value in values):
+            return None
+
+    found = CallInput([], [], [])
+    _collect(given, found)
+    return found
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("_", "")
+
+
+def _collect(value: Any, found: CallInput) -> None:
+    """Add what the members of an object say, and those of what is in it."""
+    if isinstance(value, list):
+        for item in value:
+            _collect(item, found)
+    if not isinstance(value, Mapping):
+        return
+
+    commands: list[str] = []
+    for name, member in value.items():
+        kind = _fold(name)
         values = member if isinstance(member, list) else [member]
         if kind == "commands":
             commands += map(_read_command, values)
         elif kind in _COMMAND_NAMES:
             commands.append(_read_command(member))
         elif kind in _PATH_NAMES:
-            if kind in _EDITED_NAMES and not all(isinstance(value, str) for value in values):
-                return None
-            paths += [value for value in values if isinstance(value, str) and value]
+            found.paths.extend(text for text in values if isinstance(text, str) and text)
         elif kind in _FOLDER_NAMES and isinstance(member, str):
-            folders.append(member)
+            found.folders.append(member)
 
-    if commands and isinstance(given.get("args"), list):
-        commands[-1] += " " + _read_command(given["args"])
-    return CallInput(commands, paths, folders)
+    for name in _ARGUMENT_NAMES:
+        if commands and isinstance(value.get(name), list):
+            commands[-1] += " " + _read_command(value[name])
+    found.commands.extend(command for command in commands if command)
+
+    for member in value.values():
+        _collect(member, found)
 
 
 def _is_path(text: str) -> bool:

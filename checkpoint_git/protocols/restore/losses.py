@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from checkpoint_git.disk.discover import is_git_name
+from checkpoint_git.disk.discover import LONGEST_PATH, is_git_name
 
 _INSIDE = "{.git, or what is in it}"  # means any word, in a row of the table
 _AROUND = "{a folder with .git in it}"
@@ -184,7 +184,9 @@ def find_loss(command: str, cwd: str, top: str) -> str:
     programs = {simple.name for simple in simples}
     for index, simple in enumerate(simples):
         if simple.name == "cd" and simple.words:
-            cwd = os.path.normpath(os.path.join(cwd, os.path.expanduser(simple.words[0])))
+            folder = os.path.join(cwd, os.path.expanduser(simple.words[0]))
+            if len(folder) <= LONGEST_PATH:  # else cd fails, and the rest runs where it was
+                cwd = os.path.normpath(folder)
         if any(_is_inside(target) for target in simple.targets):
             return f"it overwrites what is in .git, and {_HAS_ALL}"
 

@@ -120,6 +120,11 @@ def test_what_no_point_brings_back_is_stopped_whatever_the_tool_is_called(work: 
         {"source": "a.py", "destination": ".git/config", "command": "x"},
         {"target_file": "link/config", "command": "x"},
         {"paths": ["a.py", ".git/config"], "command": "x"},
+        {"absolute_path": str(work.path / ".git/config"), "command": "x"},
+        {"edits": [{"file_path": "a.py"}, {"file_path": ".git/config"}], "command": "x"},
+        {"input": {"command": "git push --force"}},
+        {"action": {"command": ["bash", "-lc", "rm -rf .git"]}},
+        {"commands": [{"command": "ls"}, {"program": "rm", "arguments": ["-rf", ".git"]}]},
     )
     (work.path / "link").symlink_to(".git")
     passed = [
@@ -229,6 +234,16 @@ def test_a_call_that_cannot_be_read_is_stopped(work: GitRepo) -> None:
     for text in texts:
         done = run_here("restore-point", "guard", cwd=work.path, stdin=text)
         assert (text[:40], done.returncode, done.stderr[:9]) == (text[:40], 2, "stopped: ")
+
+    large = json.dumps({"tool_name": "Write", "tool_input": {"content": "x" * (8 << 20)}}).encode()
+    done = run_here("restore-point", "guard", cwd=work.path, stdin=large)
+    assert (done.returncode, "more than 8 MB; write less" in done.stderr) == (2, True)
+
+
+def test_a_path_that_no_system_opens_is_passed_over() -> None:
+    given = {"paths": ["a/" * 3_000 + "x", "a/../" * 3_000 + "b"]}
+    call = read_call({"tool_name": "New", "tool_input": given}, "/app")
+    assert call == Call("New", "/app", "", ("/app/b",))
 
 
 def test_half_a_letter_anywhere_else_does_no_harm(work: GitRepo) -> None:

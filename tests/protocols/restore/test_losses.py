@@ -203,6 +203,8 @@ def test_a_folder_counts_from_where_the_command_is() -> None:
     assert not judge("rm -rf repo", TOP)
     assert not judge("rm -rf ..", f"{TOP}/src/deep")
     assert not find_loss("rm -rf *", "/var/x", "")
+    assert judge(f"cd {'a' * 5_000}; rm -rf ."), "no folder has such a name: it stays where it is"
+    assert judge("cd a; " * 3_000 + f"cd {TOP}; rm -rf .")
 
 
 def test_a_quote_that_stays_open_hides_nothing() -> None:
