@@ -121,17 +121,33 @@ def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Itera
             yield check_document(path, data, now=now)
 
 
+def fold_name(name: str) -> str:
+    """Return what is compared of a file's name on macOS and Windows.
+
+    They ignore case, and macOS also whether a letter and its accent are one character or two.
+    """
+    if name.isascii():
+        return name.casefold()
+    from unicodedata import normalize  # late: few names need it
+
+    return normalize("NFC", normalize("NFC", name).casefold())
+
+
 def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
-    """Yield findings for files whose names differ only by capital letters."""
+    """Yield findings for files whose names are one on macOS or Windows."""
     first: dict[str, str] = {}
     for path in paths:
-        twin = first.setdefault(path.casefold(), path)
-        if twin != path:
-            other = escape_controls(twin)
-            message = f"its name differs from {other} only in case: macOS and Windows see one file"
-            name = path.rpartition("/")[2].removesuffix(".checkpoint.json")
-            hint = advise("rename one of them, or archive it", "checkpoint", "reset", name)
-            yield Finding("file/name-twice", "error", message, path, hint=hint)
+        twin = first.setdefault(fold_name(path), path)
+        if twin == path:
+            continue
+        other = escape_controls(twin)
+        message = f"its name differs from {other} only in case: macOS and Windows see one file"
+        if path.casefold() != twin.casefold():
+            message = f"its name differs from {other} only in how accents are written: "
+            message += "macOS sees one file"
+        name = path.rpartition("/")[2].removesuffix(".checkpoint.json")
+        hint = advise("rename one of them, or archive it", "checkpoint", "reset", name)
+        yield Finding("file/name-twice", "error", message, path, hint=hint)
 
 
 def check_together(documents: Iterable[Document], *, is_all: bool = False) -> list[Finding]:

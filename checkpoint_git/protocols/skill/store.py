@@ -15,7 +15,12 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import kept_write, layout
 from checkpoint_git.protocols.skill.names import find_sibling
-from checkpoint_git.protocols.validate import describe_unmerged, find_twins, iterate_checked
+from checkpoint_git.protocols.validate import (
+    describe_unmerged,
+    find_twins,
+    fold_name,
+    iterate_checked,
+)
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -132,7 +137,7 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
 
     message = f"{skill} has no checkpoint in {place.directory}"
     for name in known:
-        if name.casefold() == skill.casefold():  # a second one cannot be made beside it
+        if fold_name(name) == fold_name(skill):  # a second one cannot be made beside it
             return CheckpointError(message, f"did you mean {name}?")
 
     advice = f"there are: {', '.join(known[:_MOST_SHOWN])}"
@@ -265,9 +270,9 @@ def _refuse_version(value: dict[str, Any], skill: str) -> Finding | None:
 
 
 def _check_twins(place: Place, skill: str, *, is_new: bool) -> None:
-    """Raise CheckpointError if another name differs from the skill's by capital letters only."""
+    """Raise CheckpointError if another name is the skill's on macOS or Windows."""
     for twin in find_twins([skill, *list_skills(place)]):
-        if twin.path.casefold() == skill.casefold():
+        if fold_name(twin.path) == fold_name(skill):
             hint = twin.hint
             if is_new:
                 hint = f"write to {twin.path}, or choose another name"

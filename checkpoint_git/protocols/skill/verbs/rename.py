@@ -21,6 +21,7 @@ from checkpoint_git.git.own_files import read_tag
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import kept_write, layout, store, views
+from checkpoint_git.protocols.validate import fold_name
 from checkpoint_git.protocols.write import Tell, plan_write, say_waiting
 
 HELP = """\
@@ -128,12 +129,13 @@ def _check_free(place: Place, skill: str, new: str) -> None:
         raise CheckpointError(f"a checkpoint cannot be named {quote(new)}", hint)
     if skill == new:
         raise CheckpointError(f"{new} is its name already", hint)
-    if skill.casefold() == new.casefold():
-        raise CheckpointError(f"{new} differs only in case, which some systems ignore", hint)
+    if fold_name(skill) == fold_name(new):
+        message = f"{new} differs only in case or accents, which some systems ignore"
+        raise CheckpointError(message, hint)
 
     store.check_index(place, new)
     for known in store.list_skills(place):
-        if known.casefold() == new.casefold():
+        if fold_name(known) == fold_name(new):
             raise CheckpointError(f"{escape_controls(known)} already exists", hint)
 
     shown = layout.relative_checkpoint_path(place, new)

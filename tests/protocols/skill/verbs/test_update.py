@@ -372,6 +372,15 @@ def test_two_names_that_differ_in_capital_letters_are_refused(build: Path, proje
     assert names_in(build.parent) == ["build.checkpoint.json"]
 
 
+def test_two_names_that_differ_in_how_an_accent_is_written_are_refused(project: Path) -> None:
+    composed, two_characters = "caf\u00e9", "cafe\u0301"
+    run_verb(update, composed, "--step=x", cwd=project)
+    with pytest.raises(CheckpointError, match="how accents are written: macOS sees one file"):
+        run_verb(update, two_characters, "--step=y", cwd=project)
+    with pytest.raises(CheckpointError, match="how accents are written"):
+        run_verb(update, two_characters.upper(), "--step=y", cwd=project)
+
+
 def test_what_is_not_in_git_is_added_by_the_printed_command_from_where_it_was_printed(
     repo: GitRepo,
 ) -> None:
