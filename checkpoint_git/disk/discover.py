@@ -64,7 +64,8 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
         add = ("git", "sparse-checkout", "add", _DIRECTORY)
         hint = join_hints(advise("is it excluded from this sparse checkout", *add), hint)
 
-    message = f"no {directory} folder found (searched from {start} {'up to the repository root' if top else 'upward'})"
+    searched = "up to the repository root" if top else "upward"
+    message = f"no {directory} folder found (searched from {escape_controls(start)} {searched})"
     raise MissingPlaceError(message, hint)
 
 

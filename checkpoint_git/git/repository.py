@@ -50,7 +50,12 @@ def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
         _refuse_other_git_dir(env, start, "")
         return None
 
-    bare, inside, git_dir, common_dir = os.fsdecode(answer.out).removesuffix("\n").split("\n")
+    lines = os.fsdecode(answer.out).removesuffix("\n").split("\n")
+    if len(lines) != len(facts):
+        message = f"the path of the repository around {escape_controls(start)} has a line break"
+        raise CheckpointError(message, "rename that folder")
+
+    bare, inside, git_dir, common_dir = lines
     _refuse_other_git_dir(env, start, git_dir)
     if inside == "true" and bare != "true":
         message = f"{escape_controls(git_dir)} is a git directory or the inside of one: no files are checked out here"

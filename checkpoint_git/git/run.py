@@ -69,10 +69,24 @@ _KNOWN_TROUBLE: tuple[tuple[bytes, AnyHint], ...] = (
         b"safe.bareRepository",
         'name the bare repository, as this setting wants it: export GIT_DIR="$PWD"',
     ),
+    (
+        b"not a git repository: ",  # followed by the folder that something names
+        advise(
+            "unset GIT_DIR; if the file .git here names a folder that was moved, run there",
+            "git",
+            "worktree",
+            "repair",
+        ),
+    ),
     (b"not a git repository", advise("go into a repository, or make one", "git", "init")),
+    (
+        b"git diff --no-index",  # the usage of a diff without a repository
+        advise("git reads no repository here, and shows why", "git", "status"),
+    ),
     (b"for refs/worktree/checkpoint/", _SET_ASIDE),
     (b"lazy fetching disabled", LACKING),
     (b"transport '", LACKING),  # is not allowed: in gits that do not know the variable
+    (b"Read-only file system", "the file system is mounted read-only"),
     (b"No space left on device", "the disk is full: make room, then run the same command again"),
     (
         b"must be run in a work tree",
@@ -228,7 +242,9 @@ def stream_git(
         code = wait()
 
     if code:
-        raise git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
+        error = git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
+        shown = ("log", "--raw") if "log" in words else ("status",)
+        raise CheckpointError(error.message, advise("git says why", "git", *shown))
 
 
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:

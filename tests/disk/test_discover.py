@@ -308,3 +308,12 @@ def test_other_work_trees_are_known_by_their_branch_if_they_have_checkpoints(
     assert find_siblings(here) == [("", detached), ("side", side)]
     assert find_siblings(side) == [("main", here), ("", detached)]
     assert find_siblings(Place("/r", "/r/.checkpoints", None, None)) == []
+
+
+def test_a_folder_without_checkpoints_is_named_without_what_steers_a_terminal(
+    tmp_path: Path,
+) -> None:
+    odd = tmp_path / "a\n\x1b[31mb"
+    odd.mkdir()
+    with pytest.raises(MissingPlaceError, match=r"a\\n\\x1b\[31mb upward"):
+        find_place(str(odd))

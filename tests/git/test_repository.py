@@ -122,6 +122,13 @@ def test_a_git_that_is_too_old_is_not_asked_for_a_repository(
         read_repository(str(repo.path), os.environ)
 
 
+def test_a_line_break_in_the_path_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    odd = GitRepo.create(tmp_path / "a\nb")
+    with pytest.raises(CheckpointError, match=r"a\\nb has a line break") as caught:
+        read_repository(str(odd.path), os.environ)
+    assert caught.value.hint == "rename that folder"
+
+
 def test_settings_are_those_of_the_place_whatever_repository_is_named(
     repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

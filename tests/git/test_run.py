@@ -71,6 +71,7 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
             "cannot use bare repository '/a' (safe.bareRepository is 'explicit')",
             'export GIT_DIR="$PWD"',
         ),
+        ("unable to create temporary file: Read-only file system", "is mounted read-only"),
     ],
 )
 def test_known_trouble_has_a_hint_in_the_words_of_each_git(words: str, hint: str) -> None:
@@ -86,6 +87,10 @@ def test_only_what_git_does_not_know_is_a_matter_of_its_version() -> None:
     assert hint(129, b"error: unknown option `x'\n").endswith("or newer is needed")
     assert hint(128, b"fatal: something else\n") == ""
     assert hint(129, b"fatal: not a git repository\n").endswith("git init")
+    outside = b"error: unknown option `cached'\nusage: git diff --no-index [<options>] <path>\n"
+    assert hint(129, outside).endswith("git status")
+    gone = b"fatal: not a git repository: /a/.git/worktrees/b\n"
+    assert hint(128, gone).endswith("git worktree repair")
 
 
 @rows(
@@ -294,8 +299,9 @@ def test_a_stream_leaves_no_file_open_however_it_ends(
     top = str(repo.path)
     before = len(os.listdir("/dev/fd"))
     assert b"".join(stream_git(["rev-parse", "--git-dir"], top, env=env)) == b".git\n"
-    with pytest.raises(CheckpointError, match=r"git log failed .* could not be read whole"):
+    with pytest.raises(CheckpointError, match=r"git log failed .* not be read whole") as raised:
         list(stream_git(["log", "nowhere"], top, env=env))
+    assert str(raised.value.hint) == "git says why: git log --raw"
     stream = stream_git(["rev-parse", "--git-dir"], top, env=env)
     assert next(stream) == b".git\n"
     stream.close()  # type: ignore[attr-defined]
