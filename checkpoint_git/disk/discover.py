@@ -88,20 +88,23 @@ def find_repository(start: str) -> tuple[str, str] | None:
     """
     for top in folders_upward(os.path.abspath(start)):
         if git_dir := _read_git_dir(top):
-            # an unpacked archive brings a .git of its own
-            for folder in {
-                git_dir,
-                find_common_dir(git_dir),
-            }:
-                for above, folders, files in os.walk(os.path.join(folder, "checkpoint")):
-                    for path in [above, *(os.path.join(above, name) for name in folders + files)]:
-                        if os.path.islink(path):
-                            raise CheckpointError(
-                                f"{escape_controls(path)} is a symbolic link", "remove that link"
-                            )
+            refuse_links(git_dir)
             return top, git_dir
 
     return None
+
+
+def refuse_links(git_dir: str) -> None:
+    """Raise CheckpointError for a link among our state in a work tree's git directories.
+
+    An unpacked archive brings a .git of its own.
+    """
+    for folder in {git_dir, find_common_dir(git_dir)}:
+        for above, folders, files in os.walk(os.path.join(folder, "checkpoint")):
+            for path in [above, *(os.path.join(above, name) for name in folders + files)]:
+                if os.path.islink(path):
+                    message = f"{escape_controls(path)} is a symbolic link"
+                    raise CheckpointError(message, "remove that link")
 
 
 def find_common_dir(git_dir: str) -> str:

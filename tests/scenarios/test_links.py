@@ -59,3 +59,21 @@ def _put_link(place: Path, outside: Path) -> None:
         (target / f".new-{_DEAD}-x").mkdir()
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(os.path.relpath(target, place.parent))
+
+
+def test_nothing_is_followed_where_an_archives_own_git_has_a_link(repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text())
+    outside = repo.path.parent / "outside"
+    outside.mkdir()
+    (outside / "keep").write_text("another's")
+    before = take_snapshot(outside)
+    for place, words in (
+        (".git/checkpoint", "uninstall"),
+        (".git/checkpoint-restore", "rp create ."),
+    ):
+        link = repo.path / place
+        link.symlink_to(outside)
+        done = run_here(*words.split(), cwd=repo.path)
+        assert (done.returncode, "is a symbolic link" in done.stderr) == (2, True), done.stderr
+        assert take_snapshot(outside) == before, place
+        link.unlink()

@@ -12,7 +12,12 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import command
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import make_folder
-from checkpoint_git.disk.discover import find_common_dir, find_or_plan_place, find_repository
+from checkpoint_git.disk.discover import (
+    check_way,
+    find_common_dir,
+    find_or_plan_place,
+    find_repository,
+)
 from checkpoint_git.disk.read import read_plain
 from checkpoint_git.git.repository import may_be_bare
 
@@ -78,6 +83,7 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
 def lock(workspace: Workspace) -> Iterator[None]:
     from checkpoint_git.disk.lock import hold_lock
 
+    check_way(os.path.basename(workspace.base), os.path.dirname(workspace.base))
     make_folder(workspace.base)
     with hold_lock(os.path.join(workspace.base, "checkpoint-restore.lock")):
         yield

@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import advise
 from checkpoint_git.core.managed_block import has_block, take_block
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import Place, find_place, refuse_links
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.protocols.contract import find_hooks
@@ -158,6 +158,7 @@ _DROP_POINTS = SetupStep(
 
 def _plan_git_dirs(repository: Repository) -> list[SetupStep]:
     """Return the steps for our files in the git directories; backups stay."""
+    refuse_links(repository.git_dir)
     steps = _plan_locks(repository.git_dir)
     kept: list[SetupStep] = []
     for git_dir in dict.fromkeys((repository.common_dir, repository.git_dir)):
