@@ -21,8 +21,10 @@ SYMLINK = "120000"
 GITLINK = "160000"
 
 _PIECE = 1 << 20  # bytes
-_AT_ONCE = 400  # names; they fit into a pipe that holds 64 KB, so neither side waits for the other
-_LONGEST_NAME = 4_096  # bytes; with longer ones it is one name at a time
+_AT_ONCE = 400  # names
+# bytes of them: they fit into a pipe that holds 64 KB, so neither side waits for the other; longer
+# ones are asked one by one
+_MOST_ASKED = 32_768
 _MOST_ENDS = 20  # times that git may end over an object that a partial clone lacks
 _DAMAGED = join_hints(
     advise("the repository may be damaged", "git", "fsck"),
@@ -84,7 +86,7 @@ class Blobs:
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()  # what it would still write is not waited for
-        self._end()
+        self._process.communicate()
 
     def read(self, name: str) -> bytes | int | None:
         """Return a content, its size if that is beyond the limit; None if it is missing."""
@@ -111,15 +113,15 @@ class Blobs:
         """Yield the size of each content, with git ready to give it; None if it is missing."""
         done = 0
         while done < len(names):
-            some = names[done : done + _AT_ONCE]
-            if sum(map(len, some)) > 8 * _LONGEST_NAME:
+            some = [os.fsencode(name) + b"\n" for name in names[done : done + _AT_ONCE]]
+            if sum(map(len, some)) > _MOST_ASKED:
                 some = some[:1]
             self._ask(some)
             for _ in some:
                 done += 1
                 # git before 2.44 ends over an object that it may not fetch
                 if not self._read_header():
-                    self._end()
+                    self._process.communicate()
                     self._ends += 1
                     if self._ends > _MOST_ENDS:
                         message = "git cat-file exited repeatedly before it answered"
@@ -129,15 +131,15 @@ class Blobs:
                     break  # the rest is asked again
                 yield self._left - 1 if self._left else None
 
-    def _ask(self, names: Sequence[str]) -> None:
+    def _ask(self, lines: Sequence[bytes]) -> None:
         """Ask git for several contents. If it has ended, the first header shows that."""
         while self._asked and self._read_header():
             pass  # the caller did not read all earlier answers
         self._skip()
-        self._asked = len(names)
+        self._asked = len(lines)
         assert self._process.stdin
         with suppress(OSError):
-            self._process.stdin.write(b"".join(os.fsencode(name) + b"\n" for name in names))
+            self._process.stdin.write(b"".join(lines))
             self._process.stdin.flush()
 
     def _read_header(self) -> list[bytes]:
@@ -172,12 +174,6 @@ class Blobs:
         self._asked = self._left = 0
         # subprocess.DEVNULL
         self._process = start_git(["cat-file", "--batch"], self._cwd, env=self._env, stderr=-3)
-
-    def _end(self) -> None:
-        try:
-            self._process.communicate()
-        except OSError:  # it is gone already
-            self._process.wait()
 
 
 def read_blob(cwd: str, name: str, env: Env = None) -> bytes | None:

@@ -189,7 +189,7 @@ class Lookup:
         return self._plain[folder]
 
 
-def read_fates(top: str, paths: Sequence[str], since: int = 0) -> dict[str, Fate]:
+def read_fates(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]:
     """Return what happened to paths that are gone; what is only not checked out is left out.
 
     paths: relative to top. since: seconds since 1970; what removed a path is looked for in commits
@@ -235,12 +235,11 @@ def _find_longer(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict
         return {}
     found: dict[str, list[str]] = {path: [] for path in paths}
     for name in read_names(["ls-files", "-z", "--full-name"], top, env=env, check=False):
-        start = name.find("/")
-        while start >= 0:
-            end = name[start + 1 :]
+        end = name
+        while "/" in end:
+            end = end.partition("/")[2]
             if end in found:
                 found[end].append(name)
-            start = name.find("/", start + 1)
 
     only = {path: names[0] for path, names in found.items() if len(names) == 1}
     return {

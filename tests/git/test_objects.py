@@ -131,14 +131,20 @@ def test_git_is_ended_with_its_reader_whatever_it_would_still_write(
     assert [process.returncode for process in started] == [-signal.SIGKILL] * 4
 
 
-def test_many_long_names_of_large_contents_block_nobody(repo: GitRepo, top: str) -> None:
-    # together they fit into neither pipe
+def test_many_long_names_and_a_large_content_block_nobody(repo: GitRepo, top: str) -> None:
+    # neither fits into a pipe
+    files = dict[str, str]()
+    for name in ("a" * 250, "\u6f22" * 80):
+        files |= {name: "x" * 200_000, f"{name}b": "y"}
     stream = Stream()
-    stream.commit("main", [], {"a" * 250: "x" * 70_000})
+    stream.commit("main", [], files)
     stream.write(repo)
-    with Blobs(top) as reader:
-        contents = set(reader.read_all(["main:" + "a" * 250] * 390))
-    assert contents == {b"x" * 70_000}
+    large, small, wide_large, wide_small = [f"main:{name}" for name in files]
+    with Blobs(top, limit=100) as reader:
+        assert list(reader.read_all([large, *[small] * 389])) == [200_000, *[b"y"] * 389]
+        assert list(reader.read_all([wide_large, *[wide_small] * 350])) == [200_000, *[b"y"] * 350]
+        assert reader.read(large) == 200_000
+        assert reader.read("main:" + "b" * 70_000) is None
 
 
 def use_script(monkeypatch: pytest.MonkeyPatch, script: str) -> None:

@@ -12,7 +12,8 @@ from tests.support.repos import GitRepo
 def fates(repo: GitRepo, paths: list[str]) -> dict[str, Fate]:
     """Without what is told of the commits."""
     return {
-        path: fate._replace(citation="") for path, fate in read_fates(str(repo.path), paths).items()
+        path: fate._replace(citation="")
+        for path, fate in read_fates(str(repo.path), paths, since=0).items()
     }
 
 
@@ -286,6 +287,17 @@ def test_in_a_submodule_nothing_is_said_to_be_unknown_to_git(repo: GitRepo, tmp_
     assert fates(outer, paths) == {"dist/x": Fate("ignored"), "libs/nope.py": Fate("unknown")}
 
 
+def test_damaged_files_of_git_hide_no_fate_that_history_knows(repo: GitRepo) -> None:
+    repo.write(".gitmodules", "[submodule\n")
+    repo.write("a", "1\n")
+    repo.commit()
+    repo.git("rm", "-q", "a")
+    commit = repo.commit()[:9]
+    repo.write(".git/index", "DIRC")
+    found = {"a": Fate("deleted", commit), "never": Fate("unknown")}
+    assert fates(repo, [*found]) == found
+
+
 def test_what_a_sparse_checkout_leaves_out_is_not_missing(repo: GitRepo) -> None:
     repo.write("in/a.txt", "a")
     repo.write("out/b.txt", "b")
@@ -339,7 +351,7 @@ def test_a_removal_is_looked_for_in_commits_since_a_day_and_cited(
     assert "Remove a" in fate.citation
     assert read_fates(top, ["a"], 1_772_452_801) == {"a": Fate("unknown")}
     monkeypatch.setattr("subprocess.Popen", None)
-    assert read_fates(top, []) == {}
+    assert read_fates(top, [], 0) == {}
 
 
 def test_a_name_that_was_renamed_and_then_removed_is_deleted(repo: GitRepo) -> None:
@@ -365,7 +377,7 @@ def test_a_shallow_clone_says_of_no_path_that_git_never_had_it(
     repo.commit()
     repo.git("clone", "-q", "--depth=1", f"file://{repo.path}", str(tmp_path / "shallow"))
     asked = ["src/a.txt", "src/never.txt"]
-    assert read_fates(str(tmp_path / "shallow"), asked) == dict.fromkeys(asked, Fate("cut"))
+    assert read_fates(str(tmp_path / "shallow"), asked, 0) == dict.fromkeys(asked, Fate("cut"))
     assert [fate.kind for fate in fates(repo, asked).values()] == ["deleted", "unknown"]
 
 
