@@ -351,6 +351,7 @@ def test_checkpoints_below_are_named_at_the_top_alone(repo: GitRepo) -> None:
     assert list(find_nested(top, None, os.environ, top)) == []
     repo.write("a b/c/.checkpoints/deploy.checkpoint.json", "{}")
     repo.commit()
+    repo.write("not added/.checkpoints/deploy.checkpoint.json", "{}")
     ((message, fix),) = find(top, top)
     assert message == "there are checkpoints below: a b, a b/c"
     assert fix == "checkpoint -C 'a b' status"
