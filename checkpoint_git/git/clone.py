@@ -141,8 +141,9 @@ def read_operation(git_dir: str) -> str:
         return ""
     from checkpoint_git.git.run import run_git
 
-    # such a repository (git 2.45) keeps what is a file elsewhere in its table
-    words = ["--git-dir", git_dir, "rev-parse", "--quiet", "--verify"]
+    # such a repository (git 2.45) keeps what is a file elsewhere in its table. rev-parse would also
+    # find a branch or a tag of that name, which anybody may have pushed.
+    words = ["--git-dir", git_dir, "show-ref", "--exists"]
     for file, name in _OPERATIONS:
         if file.isupper() and run_git([*words, file], git_dir, check=False).code == 0:
             return name

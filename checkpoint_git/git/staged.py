@@ -3,13 +3,17 @@ stay as they are.
 """
 
 import errno
+import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git import objects
-from checkpoint_git.git.run import Env
+from checkpoint_git.git.own_files import read_start
+from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.protocols.registry import KINDS, protocol_of, with_siblings
+
+_LONGEST_HEADS = 1 << 16  # bytes
 
 
 class Files:
@@ -139,10 +143,15 @@ def _list_merged_heads(work_tree: str, env: Env) -> list[str]:
     """Return the commits that a merge in progress brings in.
 
     git writes MERGE_HEAD only where it stops; when it runs pre-merge-commit, they are in variables
-    GITHEAD_<id>.
+    GITHEAD_<id>. A branch or a tag of that name, which anybody may have pushed, is not asked.
     """
     names = [name.removeprefix("GITHEAD_") for name in env or () if name.startswith("GITHEAD_")]
-    heads = [name for name in names if objects.is_id(name)] or ["MERGE_HEAD"]
+    heads = [name for name in names if objects.is_id(name)]
+    if not heads:
+        words = ["rev-parse", "--path-format=absolute", "--git-path", "MERGE_HEAD"]
+        path = os.fsdecode(run_git(words, work_tree).out.removesuffix(b"\n"))
+        lines = read_start(path, _LONGEST_HEADS).decode("ascii", "replace").split()
+        heads = [line for line in lines if objects.is_id(line)]
     return [head for head in heads if objects.has_commit(work_tree, head)]
 
 

@@ -173,6 +173,8 @@ def test_an_operation_is_seen_where_git_keeps_its_refs_in_a_table(
         repo.git("worktree", "add", "-q", str(tmp_path / "linked"), "left")
         repo = GitRepo(tmp_path / "linked")
     git_dir = repo.git("rev-parse", "--absolute-git-dir")
+    for name in ("MERGE_HEAD", "REVERT_HEAD", "CHERRY_PICK_HEAD"):
+        repo.git("tag", name)  # as anybody may push them
     assert read_operation(git_dir) == ""
     if operation == "revert":
         repo.write("a", "3\n")

@@ -226,11 +226,16 @@ def test_a_merge_that_takes_the_other_branchs_file_over_loses_nothing_but_what_i
 
     # pre-merge-commit runs before MERGE_HEAD is there, with the commits' names in its environment
     (repo.path / ".git/MERGE_HEAD").unlink()
+    repo.git("tag", "MERGE_HEAD", "right")  # as anybody may push it
     others = [Loss("a.yaml", "changed"), *losses]
     assert read_losses(top, "*.yaml", staged=True) == others
     for name, found in ((theirs, losses), ("0" * 40, others), ("right", others)):
         env = {"HOME": "/", f"GITHEAD_{name}": "right"}
         assert read_losses(top, "*.yaml", staged=True, env=env) == found
+
+    # several branches at once
+    repo.write(".git/MERGE_HEAD", f"{repo.git('rev-parse', 'main')}\n{theirs}\n")
+    assert read_losses(top, "*.yaml", staged=True) == losses
 
 
 READERS = [
