@@ -20,6 +20,12 @@ FILE_MODES = ("100644", "100755")
 SYMLINK = "120000"
 GITLINK = "160000"
 
+# what git keeps beside branches and tags (gitrevisions)
+_GITS_OWN = frozenset((
+    "HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "REBASE_HEAD", "REVERT_HEAD",
+    "CHERRY_PICK_HEAD", "BISECT_HEAD", "AUTO_MERGE",
+))  # fmt: skip
+
 _PIECE = 1 << 20  # bytes
 _AT_ONCE = 400  # names
 # bytes of them: they fit into a pipe that holds 64 KB, so neither side waits for the other; longer
@@ -266,9 +272,8 @@ def find_commit(cwd: str, rev: str, env: Env = None) -> str:
     have pushed one.
     """
     name = rev.partition("^")[0].partition("~")[0].partition("@")[0]
-    is_head = name.endswith("HEAD") and "/" not in name  # MERGE_HEAD, say
     folders = [""]
-    if name and not name.startswith("refs/") and not is_head and not is_id(name):
+    if name and not name.startswith("refs/") and name not in _GITS_OWN and not is_id(name):
         folders = ["refs/remotes/", "refs/heads/", "refs/remotes/origin/", ""]
     for above in folders:
         words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{above}{rev}^{{commit}}"]

@@ -239,6 +239,8 @@ def test_a_ref_of_an_odd_name_takes_the_place_of_no_other(repo: GitRepo, top: st
         "refs/heads/MERGE_HEAD": second,
         "refs/heads/refs/heads/main": first,
         f"refs/heads/{second}": first,
+        "refs/tags/OVERHEAD": first,
+        "refs/heads/OVERHEAD": second,
         "refs/tags/a/HEAD": first,
         "refs/heads/a/HEAD": second,
         "refs/tags/origin/dev": first,
@@ -253,7 +255,8 @@ def test_a_ref_of_an_odd_name_takes_the_place_of_no_other(repo: GitRepo, top: st
     (repo.path / ".git/MERGE_HEAD").write_text(first)
 
     means_first = ["MERGE_HEAD", "own~1", "HEAD@{1}"]
-    means_second = ["HEAD", "@", "refs/heads/main", second, "a/HEAD", "origin/dev", "own", "theirs"]
+    means_second = ["HEAD", "@", "refs/heads/main", second, "OVERHEAD", "a/HEAD", "origin/dev"]
+    means_second += ["own", "theirs"]
     assert {rev: find_commit(top, rev) for rev in means_first} == dict.fromkeys(means_first, first)
     assert {rev: find_commit(top, rev) for rev in means_second} == dict.fromkeys(
         means_second, second
