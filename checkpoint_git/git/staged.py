@@ -3,17 +3,14 @@ stay as they are.
 """
 
 import errno
-import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git import objects
-from checkpoint_git.git.own_files import read_start
 from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.protocols.registry import KINDS, protocol_of, with_siblings
-
-_LONGEST_HEADS = 1 << 16  # bytes
 
 
 class Files:
@@ -149,9 +146,9 @@ def _list_merged_heads(work_tree: str, env: Env) -> list[str]:
     heads = [name for name in names if objects.is_id(name)]
     if not heads:
         words = ["rev-parse", "--path-format=absolute", "--git-path", "MERGE_HEAD"]
-        path = os.fsdecode(run_git(words, work_tree).out.removesuffix(b"\n"))
-        lines = read_start(path, _LONGEST_HEADS).decode("ascii", "replace").split()
-        heads = [line for line in lines if objects.is_id(line)]
+        path = run_git(words, work_tree).out.removesuffix(b"\n")
+        with suppress(OSError), open(path, encoding="ascii", errors="replace") as stream:
+            heads = stream.read().split()
     return [head for head in heads if objects.has_commit(work_tree, head)]
 
 
