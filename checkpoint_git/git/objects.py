@@ -73,7 +73,7 @@ class Change(NamedTuple):
 
 
 class Blobs:
-    """Reads contents, by any name of an object that fits in a line.
+    """Reads contents, by any name of an object; one that does not fit in a line is missing.
 
     limit: bytes; of a larger content only the size is read.
     """
@@ -119,7 +119,7 @@ class Blobs:
         """Yield the size of each content, with git ready to give it; None if it is missing."""
         done = 0
         while done < len(names):
-            some = [os.fsencode(name) + b"\n" for name in names[done : done + _AT_ONCE]]
+            some = [_write_line(name) for name in names[done : done + _AT_ONCE]]
             if sum(map(len, some)) > _MOST_ASKED:
                 some = some[:1]
             self._ask(some)
@@ -224,9 +224,21 @@ def _raise_missing(name: str) -> NoReturn:
 def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> list[Header]:
     if not names:
         return []
-    stdin = b"".join(os.fsencode(name) + b"\n" for name in names)
+    stdin = b"".join(map(_write_line, names))
     out = run_git(["cat-file", "--batch-check"], cwd, stdin=stdin, env=env).out
     return [_parse_header(line) for line in out.split(b"\n")[: len(names)]]
+
+
+def _write_line(name: str | bytes) -> bytes:
+    """Return the line that asks git for an object.
+
+    It is empty, which names none, for a name that would be two: a path in an untrusted commit may
+    have a line break.
+    """
+    line = os.fsencode(name)
+    if b"\n" in line:
+        line = b""
+    return line + b"\n"
 
 
 def _parse_header(line: bytes) -> Header:

@@ -211,6 +211,20 @@ def test_a_blob_is_read_alone_unless_it_is_missing_or_larger_than_a_checkpoint(
     assert find_missing(top, names) == {"main:gone", "0" * 40}
 
 
+def test_a_name_with_a_line_break_is_missing_and_moves_no_other_answer(
+    repo: GitRepo, top: str
+) -> None:
+    repo.write("a\nHEAD:b", "1\n")
+    repo.write("a", "22\n")
+    repo.write("b", "333\n")
+    repo.commit()
+    names = ["HEAD:a", "HEAD:a\nHEAD:b", "HEAD:b"]
+    assert [header.size for header in read_headers(top, names)] == [3, 0, 4]
+    assert find_missing(top, names) == {names[1]}
+    with Blobs(top) as reader:
+        assert list(reader.read_all(names)) == [b"22\n", None, b"333\n"]
+
+
 def test_where_nothing_is_asked_git_is_not_started(
     top: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
