@@ -232,11 +232,11 @@ def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> lis
 def _write_line(name: str | bytes) -> bytes:
     """Return the line that asks git for an object.
 
-    It is empty, which names none, for a name that would be two: a path in an untrusted commit may
-    have a line break.
+    It is empty, which names none, for a name that git would read as two or without its end: a path
+    in an untrusted commit may have a line break.
     """
     line = os.fsencode(name)
-    if b"\n" in line:
+    if b"\n" in line or line.endswith(b"\r"):
         line = b""
     return line + b"\n"
 

@@ -217,12 +217,13 @@ def test_a_name_with_a_line_break_is_missing_and_moves_no_other_answer(
     repo.write("a\nHEAD:b", "1\n")
     repo.write("a", "22\n")
     repo.write("b", "333\n")
+    repo.write("b\r", "4444\n")
     repo.commit()
-    names = ["HEAD:a", "HEAD:a\nHEAD:b", "HEAD:b"]
-    assert [header.size for header in read_headers(top, names)] == [3, 0, 4]
-    assert find_missing(top, names) == {names[1]}
+    names = ["HEAD:a", "HEAD:a\nHEAD:b", "HEAD:b", "HEAD:b\r"]
+    assert [header.size for header in read_headers(top, names)] == [3, 0, 4, 0]
+    assert find_missing(top, names) == {names[1], names[3]}
     with Blobs(top) as reader:
-        assert list(reader.read_all(names)) == [b"22\n", None, b"333\n"]
+        assert list(reader.read_all(names)) == [b"22\n", None, b"333\n", None]
 
 
 def test_where_nothing_is_asked_git_is_not_started(
