@@ -342,8 +342,6 @@ def _read_removed(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]
                 fates[path] = Fate("renamed", new_name, removal.citation)
             elif removal.new_name:
                 following[path] = removal.new_name
-        if not following:
-            break
         names = following
 
     return fates

@@ -18,7 +18,11 @@ from tests.support.repos import GitRepo
 from tests.support.rows import rows
 
 
-def test_what_is_written_goes_to_the_repository_and_the_rest_is_removed(repo: GitRepo) -> None:
+@pytest.mark.parametrize("kind", ["sha1", "sha256"])
+def test_what_is_written_goes_to_the_repository_and_the_rest_is_removed(
+    tmp_path: Path, kind: str
+) -> None:
+    repo = GitRepo.create(tmp_path / kind, f"--object-format={kind}")
     with open_sealed(str(repo.path)) as sealed:
         assert os.listdir(sealed.cwd) == []
         blob = run_sealed(sealed, ["hash-object", "-w", "--stdin"], b"new\n").out.decode().strip()
