@@ -172,9 +172,9 @@ class Lookup:
         """Whether it is a file of the project by an ordinary name, reached through no link."""
         if not _PLAIN_PATH(path) or _ODD_PART(path) or path.count("/") > _DEEPEST:
             return False
-        full = f"{self._root}/{path}"
+        full = os.path.join(self._root, path)
         try:
-            return self._is_plain_folder(full.rpartition("/")[0]) and not S_ISLNK(
+            return self._is_plain_folder(os.path.dirname(full)) and not S_ISLNK(
                 os.lstat(full).st_mode
             )
         except OSError:
@@ -182,9 +182,10 @@ class Lookup:
 
     def _is_plain_folder(self, folder: str) -> bool:
         if folder not in self._plain:
-            is_plain = self._is_plain_folder(folder.rpartition("/")[0]) and S_ISDIR(
-                os.lstat(folder).st_mode
-            )
+            above = os.path.dirname(folder)
+            if above == folder:
+                return False  # the root folder, and it is not top
+            is_plain = self._is_plain_folder(above) and S_ISDIR(os.lstat(folder).st_mode)
             self._plain[folder] = is_plain
         return self._plain[folder]
 

@@ -116,6 +116,18 @@ def test_many_paths_are_looked_up_as_single_ones_are(repo: GitRepo, tmp_path: Pa
         ), path
 
 
+def test_a_project_is_looked_up_in_a_repository_that_is_the_root_folder(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/file").touch()
+    name = str(tmp_path / "folder/file")[1:]
+    for root, top in ((str(tmp_path), "/"), ("/", "/"), (str(tmp_path), str(tmp_path / "other"))):
+        lookup = Lookup(root, top)
+        for path in ("folder/file", "folder/gone", name, "gone"):
+            assert lookup.find_state(path) == find_state(path, root, top), (path, root)
+    assert Lookup(str(tmp_path), "/").find_state("folder/file") == "there"
+    assert Lookup("/", "/").find_names(name) == (name,)
+
+
 def test_an_absolute_path_inside_counts_and_one_outside_is_not_looked_at(
     repo: GitRepo, tmp_path: Path
 ) -> None:
