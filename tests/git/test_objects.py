@@ -52,22 +52,14 @@ def write_blob(repo: GitRepo, data: bytes) -> str:
 
 
 def test_blobs_come_in_the_order_asked_and_whole(repo: GitRepo, top: str) -> None:
-    contents = [
-        b"",
-        b"\n",
-        b"\0" * 300_000,
-        b"x" * 70_000,
-        *(b"%d\n" % number for number in range(1_000)),
-    ]
-    blobs = [write_blob(repo, data) for data in contents[:8]]
-    for data in contents[8:]:
-        repo.write(f"many/{len(data)}-{data.decode().strip()}", data)
-    repo.git("add", ".")
-    blobs += [entry.blob for entry in read_index(top)]
-    assert list(read_bounded(top, blobs))[:8] == contents[:8]
-    assert sorted(list(read_bounded(top, blobs))[8:]) == sorted(contents[8:])
-    assert list(read_bounded(top, [blobs[2], blobs[2]])) == [contents[2]] * 2
-    assert list(read_bounded(top, [])) == []
+    contents = [b"", b"\n", b"\0" * 300_000, b"x" * 70_000]
+    contents += [b"%d\n" % number for number in range(900)]  # more than are asked for at once
+    stream = Stream()
+    stream.commit("main", [], {str(number): data for number, data in enumerate(contents)})
+    stream.write(repo)
+    names = [f"main:{number}" for number in range(len(contents))]
+    assert list(read_bounded(top, names)) == contents
+    assert list(read_bounded(top, [names[2], names[2]])) == [contents[2]] * 2
 
 
 def test_a_missing_blob_is_an_error(top: str) -> None:
