@@ -65,9 +65,10 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
     repo.git("remote", "add", "hub", "/nowhere")
     for remote in ("hub", "https://example.org/x.git", "../x", "git@example.org:x"):
         check_remote(str(repo.path), remote)
-    with pytest.raises(CheckpointError) as caught:
-        check_remote(str(repo.path), "--exec=x")
-    assert "known are: hub" in str(caught.value.hint)
+    for remote in ("--exec=/x", "nowhere", ""):
+        with pytest.raises(CheckpointError) as caught:
+            check_remote(str(repo.path), remote)
+        assert "known are: hub" in str(caught.value.hint)
 
 
 @rows(
