@@ -186,8 +186,9 @@ def test_a_submodule_at_a_checkpoints_path_arrives_without_a_size(repo: GitRepo)
     repo.git("update-index", "--add", "--cacheinfo", f"{mode},{head},{path}")
     repo.git("commit", "-q", "-m", "a submodule")
     tip = repo.git("rev-parse", "HEAD")
-    repo.git("update-ref", "refs/heads/main", head)
-    arrivals = list(read_arrivals(str(repo.path), [tip], os.environ))
+    repo.git("reset", "-q", "--hard", head)
+    other = repo.git("commit-tree", f"{head}^{{tree}}", "-p", head, "-m", "no checkpoint")
+    arrivals = list(read_arrivals(str(repo.path), [other, tip], os.environ))
     assert arrivals == [(tip, [ReceivedFile(path, mode, head, -1)])]
 
 
