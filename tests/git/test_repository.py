@@ -49,6 +49,8 @@ def test_a_section_goes_with_the_last_of_its_settings(repo: GitRepo) -> None:
     place = read_repository(str(repo.path), os.environ)
     assert place is not None
     config = repo.path / ".git/config"
+    with config.open("a") as stream:
+        stream.write("# below which git itself leaves an empty section\n")
     before = config.read_bytes()
     write_setting(place, "mine.one", "1")
     write_setting(place, "mine.two", "2")
