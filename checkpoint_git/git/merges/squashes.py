@@ -101,7 +101,7 @@ def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
     words = ["for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *_REFS]
     out = run_git(words, cwd, env=env).out
     heads: dict[tuple[str, str], set[str]] = {}
-    for line in os.fsdecode(out).splitlines():
+    for line in os.fsdecode(out).split("\n")[:-1]:  # a name may have what Python takes for a break
         commit, kind, name = line.split(" ")
         numbered = _NUMBERED.search(name)
         if numbered and kind == "commit":

@@ -123,6 +123,8 @@ def test_the_heads_of_requests_are_commits_under_the_names_that_clones_have(repo
         "remotes/origin/merge-requests/5/heads": first,
         "merge-requests/6/head": first,
         "heads/pull/7": first,
+        "remotes/\u2028/pull/5/head": second,
+        "remotes/\x85/pr/6": first,
         "pull/8/head": repo.git("rev-parse", "tagged"),
         "pull/9/head": repo.git("rev-parse", "HEAD^{tree}"),
     }
@@ -131,6 +133,8 @@ def test_the_heads_of_requests_are_commits_under_the_names_that_clones_have(repo
     assert read_pull_heads(str(repo.path)) == {
         ("pull", "1"): first,
         ("pull", "3"): second,
+        ("pull", "5"): second,
+        ("pull", "6"): first,
         ("merge", "4"): second,
         ("merge", "6"): first,
     }
