@@ -59,7 +59,8 @@ class Top(NamedTuple):
 
 def find_top(cwd: str, env: Env = None) -> Top:
     words = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir"]
-    inside, git_dir = os.fsdecode(run_git(words, cwd, env=env).out).split("\n")[:2]
+    out = os.fsdecode(run_git(words, cwd, env=env).out)
+    inside, _, git_dir = out.removesuffix("\n").partition("\n")  # a path may have line breaks
     if inside != "true":
         return Top("", git_dir)
     top = run_git(["rev-parse", "--show-toplevel"], cwd, env=env).out
@@ -112,7 +113,8 @@ def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerge
 
 def list_marked(work_tree: str) -> list[str]:
     """Return the tracked checkpoints with conflict markers that git does not take for unmerged."""
-    words = ["grep", "-l", "-z", "--full-name", "-e", "^<<<<<<<", "--", *pathspecs()]
+    words = ["grep", "-l", "-z", "--full-name", "--basic-regexp", "--no-color"]
+    words += ["-e", "^<<<<<<<", "--", *pathspecs()]
     found = set(read_names(words, work_tree, check=False))
     return sorted(path for path in found - set(read_stages(work_tree)) if is_merged(path))
 

@@ -80,6 +80,8 @@ def test_a_bare_repository_and_a_git_directory_have_no_work_tree(
     repo.write("deep/er/file", "")
     assert find_top(str(repo.path / "deep/er")) == Top(str(repo.path), git_dir)
     assert read_top(str(repo.path / "deep/er")) == Top(str(repo.path), git_dir)
+    broken = GitRepo.create(tmp_path / "a\nb").path
+    assert find_top(str(broken)) == Top(str(broken), str(broken / ".git"))
     bare = GitRepo.create(tmp_path / "bare", "--bare")
     environ = {**os.environ, "GIT_DIR": str(bare.path)}
     assert find_top(str(bare.path), environ) == Top("", str(bare.path))
@@ -137,6 +139,7 @@ def test_markers_that_were_committed_are_found_in_checkpoints_that_git_takes_for
     unmerged.write("notes.txt", MARKED)
     unmerged.commit("markers")
     unmerged.write(".checkpoints/untracked.checkpoint.json", MARKED)
+    unmerged.configure({"color.ui": "always", "grep.patternType": "fixed"})
     assert list_marked(f"{top}/sub") == list_marked(top)
     assert list_marked(top) == [
         "sub/.checkpoints/a.checkpoint.json",
