@@ -127,7 +127,7 @@ def test_a_repair_is_signed_where_commits_are(filled: GitRepo, tmp_path: Path) -
     program = tmp_path / "gpg"
     signature = "-----BEGIN PGP SIGNATURE-----"
     program.write_text(
-        f"#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho '{signature}'\n"
+        f"#!/bin/sh\ncat >/dev/null\necho >&2\necho '[GNUPG:] SIG_CREATED ' >&2\necho '{signature}'\n"
     )
     program.chmod(0o755)
     filled.git("config", "gpg.program", str(program))
