@@ -218,11 +218,11 @@ def test_a_rename_loses_no_checkpoint_that_a_side_kept_or_moved_to_another_place
     stream = Stream()
     stream.commit("base", [], {MOVED: text, STAYED: "stayed\n", "code": "code\n"})
     stream.commit("older", [], {MOVED: f"0\n{text}"})
-    stream.commit("changed", ["base"], {MOVED: f"{text}5\n"})
+    stream.commit("changed", ["base"], {MOVED: f"{text}5\n", STAYED: "changed\n"})
     stream.commit("moved", ["base"], {MOVED: None, "old.json": text, "code": None})
     stream.commit("proper", ["base"], {MOVED: None, elsewhere: text})
     stream.commit("removed", ["base"], {MOVED: None})
-    stream.commit("merged", ["base"], {MOVED: None, "code": None})
+    stream.commit("merged", ["base"], {MOVED: None, STAYED: "merged\n", "code": None})
     stream.write(repo)
     names = ["base", "older", "changed", "moved", "proper", "removed"]
     commits = dict(zip(names, repo.git("rev-parse", *names).split(), strict=True))
