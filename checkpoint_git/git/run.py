@@ -242,9 +242,10 @@ def stream_git(
         code = wait()
 
     if code:
-        error = git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
+        result = GitResult(code, b"", b"the history could not be read whole")
+        message = git_error(words, result, cwd).message
         shown = ("log", "--raw") if "log" in words else ("status",)
-        raise CheckpointError(error.message, advise("git says why", "git", *shown))
+        raise CheckpointError(message, advise("git says why", "git", *shown))
 
 
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
