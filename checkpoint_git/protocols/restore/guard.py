@@ -204,15 +204,18 @@ def _fold(name: str) -> str:
 
 
 def _collect(value: Any, found: CallInput) -> None:
-    """Add what the members of an object say, and those of what is in it."""
+    """Add what objects say by the names of their members, at any depth."""
+    if isinstance(value, Mapping):
+        _add_members(value, found)
+        value = list(value.values())
     if isinstance(value, list):
         for item in value:
             _collect(item, found)
-    if not isinstance(value, Mapping):
-        return
 
+
+def _add_members(given: Mapping[str, Any], found: CallInput) -> None:
     commands: list[str] = []
-    for name, member in value.items():
+    for name, member in given.items():
         kind = _fold(name)
         values = member if isinstance(member, list) else [member]
         if kind == "commands":
@@ -225,12 +228,9 @@ def _collect(value: Any, found: CallInput) -> None:
             found.folders.append(member)
 
     for name in _ARGUMENT_NAMES:
-        if commands and isinstance(value.get(name), list):
-            commands[-1] += " " + _read_command(value[name])
+        if commands and isinstance(given.get(name), list):
+            commands[-1] += " " + _read_command(given[name])
     found.commands.extend(command for command in commands if command)
-
-    for member in value.values():
-        _collect(member, found)
 
 
 def _is_path(text: str) -> bool:
