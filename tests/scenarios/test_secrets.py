@@ -143,3 +143,25 @@ def test_no_check_repeats_a_password_of_what_it_finds_invalid(
     assert done.stdout.count("redacted") >= len(spots) - 1  # what is a name is not repeated at all
     assert [number for number in range(len(spots)) if f"build{number}" not in done.stdout] == []
     assert not [secret for secret in (TOKEN, LOGIN) if secret in done.stdout + done.stderr]
+
+
+def test_an_address_in_the_place_of_a_name_is_not_shown_with_its_password(repo: GitRepo) -> None:
+    """Git takes an address for a branch's upstream, and a user pastes one for a name."""
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    repo.commit("start")
+    address = "https://ann:hunter2hunter2@127.0.0.1:1/x.git"
+    repo.git("config", "branch.main.remote", address)
+    repo.git("config", "branch.main.merge", "refs/heads/main")
+    calls = (
+        ("sync",),
+        ("sync", "--status", "--json"),
+        ("claim", "build"),
+        ("release", "build"),
+        ("claim", "build", f"--remote={address}"),
+        ("ci", "verify", f"--base={address}"),
+        ("ci", "merge", f"--base={address}", "--head=main"),
+        ("restore-point", "create", "--database=sqlite://ann:hunter2hunter2@host/db"),
+    )
+    for words in calls:
+        done = run_here(*words, cwd=repo.path)
+        assert (done.returncode, "hunter2" in done.stdout + done.stderr) == (2, False), words

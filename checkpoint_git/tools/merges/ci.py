@@ -7,6 +7,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import command
 from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import read_commits
@@ -131,7 +132,7 @@ def _read_named(cwd: str, name: str, env: Env) -> str:
     check_readable(cwd, env)
     fetch = command("git", "fetch", "origin", "+refs/heads/*:refs/remotes/origin/*")
     hint = f"fetch it first ({fetch}): a job has one branch as a rule"
-    raise CheckpointError(f"{name!r} names no commit", hint)
+    raise CheckpointError(f"{hide_in_value(name)!r} names no commit", hint)
 
 
 def _verify_candidate(args: argparse.Namespace, invocation: Invocation) -> Outcome:

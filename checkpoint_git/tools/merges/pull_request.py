@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.git.objects import check_readable, has_commit, is_id, read_commit
 from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch, read_remote_ref
 from checkpoint_git.git.run import run_git
@@ -143,4 +144,4 @@ def _short_name(name: str, remote: str) -> str:
 
 
 def show_name(name: str) -> str:
-    return escape_controls(shorten(name, LONGEST_NAME))
+    return escape_controls(shorten(hide_in_value(name), LONGEST_NAME))

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.platform import find_user_number
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
 from checkpoint_git.git.objects import blob_id
@@ -152,7 +153,8 @@ def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> s
 
     message = "this clone has no remote to sync with"
     if remote:
-        message = f"no remote named {escape_controls(remote)}"
+        # a branch's upstream may be an address, with a password in it
+        message = f"no remote named {escape_controls(shorten(hide_in_value(remote), 100))}"
     name = Blank("the remote", "NAME")
     hint = join_hints(
         command("git", "remote", "add", "origin", Blank("its address", "URL")),

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.disk.discover import path_below
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.protocols.restore import layout
@@ -216,7 +217,7 @@ def _request_database(workspace: Workspace, url: str, tables: Sequence[str]) -> 
 
 
 def _request_sqlite(workspace: Workspace, url: str) -> PartRequest:
-    shown = escape_controls(shorten(url, 100))
+    shown = escape_controls(shorten(hide_in_value(url), 100))
     rest = url.partition(":")[2]
     named = rest.removeprefix("///")
     has_options = "?" in named and not os.path.isfile(os.path.join(workspace.cwd, named))
