@@ -1,13 +1,12 @@
 """The commits that changed a file, through its renames, and no other file's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from checkpoint_git.git.history import steps
 from checkpoint_git.git.history.steps import (
     Commit,
-    HistoryStep,
     read_blob_at_head,
     read_branch,
     read_life_steps,
@@ -67,10 +66,6 @@ def test_a_name_that_another_file_has_taken_since_is_not_followed(repo: GitRepo)
     ]
 
 
-def ids(life: Iterator[HistoryStep]) -> list[str]:
-    return [step.commit.id for step in life]
-
-
 def test_a_change_of_a_side_branch_under_an_older_name_is_a_step_and_a_namesakes_are_not(
     repo: GitRepo,
 ) -> None:
@@ -110,7 +105,8 @@ def test_what_belongs_to_a_file_is_read_and_not_followed(repo: GitRepo) -> None:
         asked.append([*paths])
         return [":(top,literal)related.json"]
 
-    assert ids(read_life_steps(str(repo.path), "new.json", JSON, list_related)) == [moved, made]
+    life = read_life_steps(str(repo.path), "new.json", JSON, list_related)
+    assert [step.commit.id for step in life] == [moved, made]
     assert asked == [["new.json"]]
 
 
