@@ -1,15 +1,23 @@
 """pre-receive and update, run by git itself in a bare repository that init has set up."""
 
+import argparse
+import io
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Invocation, Line
+from checkpoint_git.git.staged import Files, Staged
+from checkpoint_git.tools.hooks import verb
 from checkpoint_git.tools.setup.init import Options, init
 from tests.hooks.conftest import BAD, GOOD, PATH
 from tests.support.records import RUN, TICKET, put_record
@@ -474,3 +482,51 @@ def test_a_server_that_lacks_a_tool_lets_nothing_through_unseen(
     done = server.run("/bin/sh", "hooks/pre-receive", stdin=lines.encode(), env=env)
     assert done.returncode == 1
     assert f"{PATH}:10" in said(done)
+
+
+class Contents(Files):
+    """Files that are in no repository."""
+
+    def __init__(self, contents: dict[str, str]) -> None:
+        super().__init__("")
+        self.contents = contents
+
+    def __iter__(self) -> Iterator[tuple[str, bytes | OSError]]:
+        return iter([(path, text.encode()) for path, text in self.contents.items()])
+
+
+def make_world(folder: Path, text: str = "") -> Invocation:
+    """What the hook sees, with this text on standard input."""
+    output = io.StringIO()
+    return Invocation(
+        str(folder), os.environ, 1_900_000_000, io.StringIO(text), output, output, False
+    )
+
+
+def test_warnings_and_files_of_others_hide_no_error_in_a_later_file(tmp_path: Path) -> None:
+    many = json.loads(GOOD)
+    many["blockers"] = [{"id": "x", "description": "d", "type": "other"}] * 150
+    later = ".checkpoints/z.checkpoint.json"
+    foreign = {f"records/x/{number}.yaml": "[" for number in range(150)}
+    contents = Contents({PATH: json.dumps(many), **foreign, later: BAD})
+    found = verb.check_validity(verb.HookSubject("", Staged(contents)), make_world(tmp_path))
+    assert {finding.path for finding in found} == {later}
+
+
+def test_warnings_about_one_ref_hide_no_error_in_another(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warning = Finding("drift/too-old", "warning", "old", PATH)
+    error = Finding("file/not-json", "error", "no JSON", PATH)
+    answers = {"one": [warning] * 150, "two": [error]}
+    hook = verb.Hook(
+        lambda *_: [verb.HookSubject(title) for title in answers],
+        lambda subject, _: answers[subject.title],
+        stops=True,
+        advice=Line(""),
+    )
+    monkeypatch.setitem(verb._HOOKS, "pre-push", hook)
+    outcome = verb.run(argparse.Namespace(name="pre-push", words=[]), make_world(repo.path))
+    assert outcome.code == 1
+    assert len(outcome.findings) == 100
+    assert outcome.findings[0] == error

@@ -46,7 +46,6 @@ examples:
 """
 
 _MOST_SHOWN = 100  # findings of one run
-_MOST_READ = 10_000  # findings of all levels, after which no further file is read
 _APPEND_ONLY = append_only_patterns()[0]
 
 
@@ -103,17 +102,19 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
     # a hook that stops nothing answers 0 whatever it finds
     code = None if hook.stops else 0
+    # errors first: warnings, however many, let none of them through
+    found.sort(key=lambda finding: finding.level != "error")
     return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], code, advice)
 
 
 def _ask_all(hook: Hook, words: list[str], invocation: Invocation) -> dict[str, list[Finding]]:
-    """Return what is wrong by the titles of questions, until there is more than can be shown."""
+    """Return what is wrong by the titles of questions, until more errors than can be shown."""
     answers: dict[str, list[Finding]] = {}
     count = 0
     for question in hook.read(words, invocation):
         findings = hook.check(question, invocation)
         answers.setdefault(question.title, []).extend(findings)
-        count += len(findings)
+        count += sum(finding.level == "error" for finding in findings)
         if count > _MOST_SHOWN:
             break
     return answers
@@ -152,8 +153,11 @@ def check_validity(question: HookSubject, invocation: Invocation) -> list[Findin
     for loss in question.losses:
         findings.append(describe_loss("pipeline/append-only", loss.path, loss.how))
 
-    found = [*findings, *question.findings]
-    return [finding for finding in found if finding.level == "error" and _is_ours(finding.path)]
+    return [finding for finding in [*findings, *question.findings] if _is_our_error(finding)]
+
+
+def _is_our_error(finding: Finding) -> bool:
+    return finding.level == "error" and _is_ours(finding.path)
 
 
 def _is_ours(path: str) -> bool:
@@ -163,16 +167,19 @@ def _is_ours(path: str) -> bool:
 
 
 def _check_documents(question: HookSubject, now: int) -> tuple[list[Finding], list[str]]:
-    """Return what is wrong with a question's files, and their paths."""
+    """Return the errors in a question's files, and their paths.
+
+    After more errors than can be shown no further file is read.
+    """
     findings = list[Finding]()
     fixed = list[Document]()
     paths = list[str]()
     for document in iterate_checked(question.files.files, now):
-        findings += document.findings
+        findings += filter(_is_our_error, document.findings)
         paths.append(document.path)
         if is_fixed(document.path):
             fixed.append(document)
-        if len(findings) > _MOST_READ:
+        if len(findings) > _MOST_SHOWN:
             break
 
     findings += check_together(fixed)
