@@ -5,6 +5,7 @@ holds yet.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import objects
 from checkpoint_git.git.pushed import is_zero, read_losses_between, read_new_losses
 from checkpoint_git.git.run import run_git
@@ -128,7 +129,10 @@ def _read_odd_arrivals(
     brought: set[_Content],
     env: Mapping[str, str],
 ) -> Iterator[tuple[str, list[ReceivedFile]]]:
-    """Yield arrivals at paths that are read from the trees of tips. brought: as above."""
+    """Yield arrivals at paths that are read from the trees of tips. brought: as above.
+
+    Raises CheckpointError behind the last that is read, if there are more.
+    """
     for tip in tips[:_MOST_LISTED]:
         tree = objects.read_tree(repository, tip, env, list(paths[:_MOST_LISTED]))
         listed = [_Content(path, *entry) for path, entry in tree.items()]
@@ -145,6 +149,10 @@ def _read_odd_arrivals(
             arrivals.append(ReceivedFile(*content, size))
         yield tip, arrivals
 
+    if max(len(tips), len(paths)) > _MOST_LISTED:
+        message = "submodules or names with a line break in too many refs or files to look at all"
+        raise CheckpointError(message, f"push at most {_MOST_LISTED} refs and such files at once")
+
 
 def read_received_losses(
     repository: str,
@@ -155,7 +163,8 @@ def read_received_losses(
 ) -> Iterator[tuple[Received, list[Loss]]]:
     """Yield (line, the append-only files that it changes or drops).
 
-    pattern: of those files, as git's pathspecs spell it.
+    pattern: of those files, as git's pathspecs spell it. Raises CheckpointError behind the last new
+    ref that is looked at, if there are more.
     """
     known = [line for line in received if line.new in tips]
     moved = [line for line in known if line.old in tips]
@@ -168,11 +177,21 @@ def read_received_losses(
 
     # not narrowed to the paths: by path, git leaves out merges that took one side's
     new_commits = _list_new_commits(repository, [tips[line.new] for line in created], [], env)
-    if find_losses(objects.diff_parents(repository, new_commits, [top_glob(pattern)], env)):
-        for line in created[:_MOST_NEW_REFS]:
-            found = read_new_losses(repository, tips[line.new], ["--all"], pattern, env)
-            if found:
-                yield line, found
+    changes = objects.diff_parents(repository, new_commits, [top_glob(pattern)], env)
+    if not find_losses(changes) or not _has_refs(repository, env):
+        return
+    for line in created[:_MOST_NEW_REFS]:
+        found = read_new_losses(repository, tips[line.new], ["--all"], pattern, env)
+        if found:
+            yield line, found
+    if len(created) > _MOST_NEW_REFS:
+        message = "records were changed or removed behind too many new refs to look at each"
+        raise CheckpointError(message, f"push at most {_MOST_NEW_REFS} new refs at once")
+
+
+def _has_refs(repository: str, env: Mapping[str, str]) -> bool:
+    # without any there is nothing to lose
+    return bool(run_git(["for-each-ref", "--count=1"], repository, env=env).out)
 
 
 def _read_moved_losses(

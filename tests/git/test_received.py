@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git import received
 from checkpoint_git.git.received import (
     Received,
     ReceivedFile,
@@ -211,3 +213,35 @@ def test_each_branch_that_a_push_moves_is_asked_for_what_it_loses(repo: GitRepo)
         (lines[1], [Loss("records/1.json", "changed")]),
         (lines[2], [Loss("records/2.json", "changed")]),
     ]
+
+
+def test_more_refs_than_are_looked_at_are_refused_unless_there_is_nothing_to_lose(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(received, "_MOST_NEW_REFS", 1)
+    monkeypatch.setattr(received, "_MOST_LISTED", 1)
+    repo.write("records/1.json", "1\n")
+    first = repo.commit()
+    mode, path = "160000", ".checkpoints/a.checkpoint.json"
+    repo.git("update-index", "--add", "--cacheinfo", f"{mode},{first},{path}")
+    repo.git("commit", "-q", "-m", "a submodule")
+    odd = repo.git("rev-parse", "HEAD")
+    repo.git("reset", "-q", "--hard", first)
+    repo.write("records/1.json", "2\n")
+    edited = repo.commit()
+    repo.git("reset", "-q", "--hard", first)
+
+    top, env = str(repo.path), os.environ
+    with pytest.raises(CheckpointError, match="in too many refs or files"):
+        list(read_arrivals(top, [edited, odd], env))
+    assert [tip for tip, _ in read_arrivals(top, [odd], env)] == [odd]
+
+    lines = [Received(ZERO, tip, f"refs/heads/{tip}") for tip in (odd, edited)]
+    tips = {odd: odd, edited: edited}
+    with pytest.raises(CheckpointError, match="behind too many new refs"):
+        list(read_received_losses(top, lines, tips, "records/*.json", env))
+    assert list(read_received_losses(top, lines[1:], tips, "records/*.json", env)) == [
+        (lines[1], [Loss("records/1.json", "changed")])
+    ]
+    repo.git("update-ref", "-d", "refs/heads/main")
+    assert list(read_received_losses(top, lines, tips, "records/*.json", env)) == []
