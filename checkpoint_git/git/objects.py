@@ -91,7 +91,7 @@ class Blobs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()  # what it would still write is not waited for
+        self._process.terminate()  # what it would still write is not waited for
         self._process.communicate()
 
     def read(self, name: str) -> bytes | int | None:
