@@ -19,7 +19,8 @@ from checkpoint_git.git.staged import (
 )
 from checkpoint_git.protocols.registry import protocol_of, with_siblings
 
-_MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
+# places where a pushed branch leaves what the remote has; more only until a loss is found
+_MOST_ENDS = 50
 
 
 class Push(NamedTuple):
@@ -123,14 +124,21 @@ def read_losses_between(
 def read_new_losses(
     work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None
 ) -> list[Loss]:
-    """Return what a commit on a new ref changed or left out. known: as above."""
+    """Return what a commit on a new ref changed or left out. commit: a full id. known: as above."""
     if not run_git(["rev-parse", *known], work_tree, env=env).out:
         return []  # and no walk through all of the history
     words = ["rev-list", "--boundary", commit, "--not", *known]
     lines = run_git(words, work_tree, env=env).out.decode().splitlines()
     ends = [line[1:] for line in lines if line.startswith("-")]
+    # one process for all of them says, as a rule, that nothing is lost
+    pairs = [f"{commit} {end}" for end in ends]
+    if not find_losses(diff_parents(work_tree, pairs, [top_glob(pattern)], env)):
+        return []
+
     losses: dict[Loss, None] = {}
-    for end in ends[:_MOST_ENDS]:
+    for number, end in enumerate(ends):
+        if losses and number >= _MOST_ENDS:
+            break
         found = read_losses_between(work_tree, (end, commit), known, pattern, env)
         losses |= dict.fromkeys(found)
     return list(losses)

@@ -42,7 +42,7 @@ def test_zero_ids_are_known_in_either_length(text: str, zero: bool) -> None:
 def test_a_clone_that_knows_no_remote_walks_none_of_its_history(
     repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repo.commit()
+    head = repo.commit()
     asked: list[str] = []
     real = run_git
 
@@ -51,7 +51,7 @@ def test_a_clone_that_knows_no_remote_walks_none_of_its_history(
         return real(words, *rest, **more)
 
     monkeypatch.setattr("checkpoint_git.git.pushed.run_git", note)
-    assert read_new_losses(str(repo.path), "HEAD", ["--remotes"], "*.yaml") == []
+    assert read_new_losses(str(repo.path), head, ["--remotes"], "*.yaml") == []
     assert "rev-list" not in asked
 
 
@@ -70,7 +70,7 @@ def test_a_push_reports_what_it_changed_or_removed_and_not_what_others_did(repo:
     (repo.path / "c.yaml").unlink()
     repo.write("e.yaml", "new\n")
     repo.write("b.txt", "another kind\n")
-    repo.commit()
+    head = repo.commit()
     found = read_losses_between(str(repo.path), (before, "HEAD"), ["theirs"], "*.yaml")
     assert sorted(found) == [Loss("b.yaml", "changed"), Loss("c.yaml", "removed")]
     every = read_losses_between(str(repo.path), (before, "HEAD"), [before], "*.yaml")
@@ -79,7 +79,7 @@ def test_a_push_reports_what_it_changed_or_removed_and_not_what_others_did(repo:
         Loss("b.yaml", "changed"),
         Loss("c.yaml", "removed"),
     ]
-    assert sorted(read_new_losses(str(repo.path), "HEAD", ["theirs"], "*.yaml")) == sorted(found)
+    assert sorted(read_new_losses(str(repo.path), head, ["theirs"], "*.yaml")) == sorted(found)
 
 
 def test_a_push_is_compared_with_what_this_clone_knows_of_the_remote(repo: GitRepo) -> None:
@@ -109,3 +109,24 @@ def test_a_push_is_compared_with_what_this_clone_knows_of_the_remote(repo: GitRe
         files = {path for path, _ in read_pushed(str(repo.path), push, remote).files}
         losses = read_pushed_losses(str(repo.path), push, remote, "**/*.json")
         assert (files, {loss.path for loss in losses}) == (sent, lost), (remote_id, remote)
+
+
+def test_a_loss_is_found_wherever_a_new_branch_leaves_what_the_remote_has(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checkpoint_git.git.pushed._MOST_ENDS", 1)
+    first = repo.commit()
+    for name in ("a", "b"):
+        repo.git("checkout", "-q", "-b", name, first)
+        repo.write(f"{name}.yaml", "1\n")
+        repo.commit()
+    repo.git("merge", "-q", "--no-ff", "-m", "merge", "a")
+    merge = repo.git("rev-parse", "HEAD")
+    repo.git("update-ref", "refs/heads/b", "HEAD^1")
+    top = str(repo.path)
+    assert read_new_losses(top, merge, ["a", "b"], "*.yaml") == []
+    for name in ("a", "b"):
+        repo.git("checkout", "-q", "--detach", merge)
+        repo.git("rm", "-q", f"{name}.yaml")
+        lost = read_new_losses(top, repo.commit(), ["a", "b"], "*.yaml")
+        assert lost == [Loss(f"{name}.yaml", "removed")]
