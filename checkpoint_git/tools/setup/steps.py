@@ -93,7 +93,10 @@ def leave_hidden(steps: Sequence[SetupStep], top: str, env: Mapping[str, str]) -
     for step in steps:
         if isinstance(step.change, WriteFile) and not os.path.lexists(step.change.path):
             path = step.change.path
-            new_files[path] = relative_path(os.path.realpath(path), real)
+            name = relative_path(os.path.realpath(path), real)
+            # the git directory may be elsewhere, and git answers nothing for a path outside
+            if not os.path.isabs(name):
+                new_files[path] = name
     if not new_files:
         return list(steps)
 

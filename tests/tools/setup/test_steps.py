@@ -1,5 +1,6 @@
 """Set-ups that meet, and set-ups that were killed half-way."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from checkpoint_git.tools.setup.steps import (
     apply_steps,
     clear_folders,
     find_folders,
+    leave_hidden,
 )
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
@@ -43,6 +45,21 @@ def test_folders_are_those_to_make_and_those_to_write_into(tmp_path: Path) -> No
         f"={tmp_path}/a",
         f"+{tmp_path}/a/d",
     }
+
+
+def test_a_file_that_a_sparse_work_tree_leaves_out_is_not_made_anew(
+    repo: GitRepo, tmp_path: Path
+) -> None:
+    repo.write("README.md", "our own words")
+    repo.write("src/a", "")
+    repo.commit()
+    linked = tmp_path / "linked"
+    repo.git("worktree", "add", "-q", str(linked))
+    subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/src/"], cwd=linked, check=True)
+    paths = [linked / "README.md", linked / "new", linked / "src/a", repo.path / ".git/hooks/new"]
+    steps = [SetupStep("add", path.name, "", WriteFile(str(path), b"x")) for path in paths]
+    deeds = [step.deed for step in leave_hidden(steps, str(linked), os.environ)]
+    assert deeds == ["skip", "add", "add", "add"]
 
 
 def test_clearing_takes_empty_folders_of_ours_and_the_files_of_dead_writers(tmp_path: Path) -> None:
