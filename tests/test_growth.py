@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core import jsonplace, redact, untrusted_text
+from checkpoint_git.git.attributes import adopt_lines, restore_lines
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.memory.graph_file import GraphLine, plan_repair
@@ -159,6 +160,9 @@ CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
         lambda: jsonplace.locate_all(
             json.dumps({"a": [0] * n}), [f"/a/{number}" for number in range(n)]
         )
+    ),
+    "attributes that are adopted and given back": lambda n: (
+        lambda: restore_lines(adopt_lines(b"*.x text %s\n" % (b"y" * 200) * n))
     ),
     "settings of newlines": lambda n: lambda: read_settings_text("\n" * n, "x", bool),
     "settings of entries": lambda n: (

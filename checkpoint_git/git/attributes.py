@@ -87,15 +87,15 @@ def remove_attributes(data: bytes) -> bytes | None:
 
 
 def adopt_lines(data: bytes) -> bytes:
-    adopted = b""
+    adopted: list[bytes] = []
     for line in data.splitlines(keepends=True):
         if _names_other_driver(line):
-            adopted += _ADOPTED + line
+            adopted += [_ADOPTED, line]
             if not line.endswith((b"\n", b"\r")):
-                adopted += b"\n"
+                adopted.append(b"\n")
             line = _OTHER_MERGE.sub(_OWN_MERGE, line)
-        adopted += line
-    return adopted
+        adopted.append(line)
+    return b"".join(adopted)
 
 
 def restore_lines(data: bytes) -> bytes:
@@ -103,15 +103,16 @@ def restore_lines(data: bytes) -> bytes:
 
     A line that was edited since stays as it is.
     """
-    restored, above = b"", b""
+    restored: list[bytes] = []
+    above = b""
     for line in data.splitlines(keepends=True):
         original, text = above.removeprefix(_ADOPTED).rstrip(b"\r\n"), line.rstrip(b"\r\n")
         if above.startswith(_ADOPTED) and _OTHER_MERGE.sub(_OWN_MERGE, original) == text:
-            restored += original + line[len(text) :]
+            restored += [original, line[len(text) :]]
         elif not line.startswith(_ADOPTED):
-            restored += line
+            restored.append(line)
         above = line
-    return restored
+    return b"".join(restored)
 
 
 def read_attribute(
