@@ -69,7 +69,7 @@ TABLE: Sequence[Code] = (
                "move it to another place"),
         _error("file/link-outside", "A link that leads out of the repository",
                "replace the link with a file"),
-        _error("file/name-twice", "Names that differ only in capital letters", "rename one"),
+        _error("file/name-twice", "Names that differ only in case or accents", "rename one"),
         _error("content/secret", "A text looks like a key or token", "remove it, and revoke it"),
     ),
     *_report("any file", "pipeline validate",
