@@ -1,9 +1,12 @@
 """The tools that an agent is offered, and which verb each one runs."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk.discover import find_or_plan_place, is_inside
 from checkpoint_git.mcp.calls import VerbReply, World, run_update, run_verb
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.protocols.registry import KINDS
@@ -97,6 +100,19 @@ def _show(asked: Arguments, world: World) -> VerbReply:
     return reply._replace(failed=name is not None and name not in reply.document["checkpoints"])
 
 
+def _validate(asked: Arguments, world: World) -> VerbReply:
+    """Run `validate` on files of the repository: a message quotes what it cannot read."""
+    top = find_or_plan_place(world.cwd).top
+    paths = asked.get("paths") or []
+    for path in paths:
+        if "\0" in path or not is_inside(os.path.join(world.cwd, path), top):
+            message = f"{escape_controls(path)} is no path inside {escape_controls(top)}"
+            raise CheckpointError(message, "name a file of this repository")
+
+    options = {"--strict": asked.get("strict"), "--staged": asked.get("staged")}
+    return run_verb("validate", options, paths, world)
+
+
 def _claim(asked: Arguments, world: World) -> VerbReply:
     verb = "release" if asked.get("release") else "claim"
     return run_verb(verb, {"--for": asked.get("for")}, [asked["name"]], world)
@@ -135,6 +151,7 @@ def _check_owner(path: str, world: World) -> None:
 # the tools that are more than one call of a verb
 _SPECIAL: dict[str, Callable[[Arguments, World], VerbReply]] = {
     "checkpoint_show": _show,
+    "checkpoint_validate": _validate,
     "checkpoint_claim": _claim,
     "checkpoint_update": run_update,
     "restore_point_rollback": _roll_back,

@@ -101,6 +101,18 @@ def test_a_skill_is_never_taken_for_an_option_or_a_path(word: str, project: Path
         run("checkpoint_show", project, skill=word)
 
 
+def test_no_file_outside_the_repository_is_validated(project: Path, tmp_path: Path) -> None:
+    """A message quotes the beginning of what it cannot read."""
+    private = tmp_path / "private"
+    private.write_text("the-owner-only")
+    (project / "link").symlink_to(private)
+    for path in (str(private), "link", "../" * 40 + "etc/hosts", "a\0b"):
+        with pytest.raises(CheckpointError, match="is no path inside"):
+            run("checkpoint_validate", project, paths=[".checkpoints", path])
+    inside = ".checkpoints/build.checkpoint.json"
+    assert run("checkpoint_validate", project, paths=[inside]).document["checked"]
+
+
 def test_skill_state_is_shown_to_its_own_skill_alone(project: Path) -> None:
     def shown(owner: str, skill: str) -> bool:
         return (
