@@ -106,7 +106,7 @@ def _validate(asked: Arguments, world: World) -> VerbReply:
     paths = asked.get("paths") or []
     for path in paths:
         if "\0" in path or not is_inside(os.path.join(world.cwd, path), top):
-            message = f"{escape_controls(path)} is no path inside {escape_controls(top)}"
+            message = f"{escape_controls(path)} is not a path inside {escape_controls(top)}"
             raise CheckpointError(message, "name a file of this repository")
 
     options = {"--strict": asked.get("strict"), "--staged": asked.get("staged")}

@@ -107,7 +107,7 @@ def test_no_file_outside_the_repository_is_validated(project: Path, tmp_path: Pa
     private.write_text("the-owner-only")
     (project / "link").symlink_to(private)
     for path in (str(private), "link", "../" * 40 + "etc/hosts", "a\0b"):
-        with pytest.raises(CheckpointError, match="is no path inside"):
+        with pytest.raises(CheckpointError, match="is not a path inside"):
             run("checkpoint_validate", project, paths=[".checkpoints", path])
     inside = ".checkpoints/build.checkpoint.json"
     assert run("checkpoint_validate", project, paths=[inside]).document["checked"]
