@@ -120,7 +120,7 @@ def test_git_is_ended_with_its_reader_whatever_it_would_still_write(
     with pytest.raises(KeyError), Blobs(top) as reader:
         raise KeyError
 
-    assert [process.returncode for process in started] == [-signal.SIGKILL] * 4
+    assert [process.returncode for process in started] == [-signal.SIGTERM] * 4
 
 
 def test_many_long_names_and_a_large_content_block_nobody(repo: GitRepo, top: str) -> None:
