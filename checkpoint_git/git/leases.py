@@ -67,9 +67,9 @@ def find_holder(work_tree: str, invocation: Invocation) -> str:
 def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:
     out = b"".join(stream_git(["for-each-ref", _FORM, OURS, SEEN], work_tree, env=clean_env(env)))
     return [
-        _parse(*line.split("\0"))
-        for line in out.decode("utf-8", "replace").splitlines()
-        if line.count("\0") == 3
+        _parse(*line.decode("utf-8", "replace").split("\0"))
+        for line in out.splitlines()
+        if line.count(b"\0") == 3
     ]
 
 

@@ -153,10 +153,9 @@ def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
 def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, str]:
     """Return name without the prefix -> commit. prefix: ends in "/"."""
     words = ["for-each-ref", "--format=%(objectname) %(refname)", prefix]
-    out = run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace")
     refs = {}
-    for line in out.splitlines():
-        commit, _, name = line.partition(" ")
+    for line in run_git(words, work_tree, env=quiet_env(env)).out.splitlines():
+        commit, _, name = line.decode("utf-8", "replace").partition(" ")
         refs[name.removeprefix(prefix)] = commit
     return refs
 

@@ -117,7 +117,8 @@ def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
 
 def check_remote(cwd: str, remote: str, env: Env = None) -> None:
     """Raise CheckpointError for what is neither a remote's name nor an address."""
-    known = run_git(["remote"], cwd, env=env).out.decode("utf-8", "replace").splitlines()
+    names = run_git(["remote"], cwd, env=env).out.splitlines()
+    known = [name.decode("utf-8", "replace") for name in names]
     if remote in (*known, "."):
         return
     if not remote.startswith("-") and re.search("[/:\\\\]", remote):

@@ -85,8 +85,8 @@ def _read_default(
     """Return a branch that follows nothing beside the default of origin, or of the only remote."""
     words = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes/*/HEAD"]
     known = {}
-    for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines():
-        ref, commit, target = row.split(" ")
+    for row in run_git(words, cwd, env=env).out.splitlines():
+        ref, commit, target = os.fsdecode(row).split(" ")
         known[ref] = (target or ref, commit)  # a fetch may have written the commit itself
 
     if "refs/remotes/origin/HEAD" in known:

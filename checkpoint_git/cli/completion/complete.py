@@ -195,8 +195,8 @@ def _read_refs(typed: str, cwd: str) -> Iterator[Candidate]:
     listed = run_git(["for-each-ref", *shape, *patterns], cwd, check=False).out
     before, dots, _ = typed.rpartition("..")
     yield Candidate(f"{before}{dots}HEAD", "what is checked out")
-    for line in listed.decode("utf-8", "replace").splitlines():
-        name, _, subject = line.partition("\t")
+    for line in listed.splitlines():
+        name, _, subject = line.decode("utf-8", "replace").partition("\t")
         yield Candidate(before + dots + name, shorten_help(escape_controls(subject)))
 
 

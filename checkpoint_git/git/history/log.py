@@ -62,7 +62,8 @@ def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> froze
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
     """Return a short answer of git, split at blanks; [] if git fails."""
     with suppress(CheckpointError):
-        return os.fsdecode(b"".join(stream_git(words, work_tree, env=environment()))).split()
+        out = b"".join(stream_git(words, work_tree, env=environment()))
+        return [os.fsdecode(word) for word in out.split()]  # a blank of Unicode may be in a name
     return []
 
 

@@ -189,4 +189,4 @@ def read_blob_at_head(work_tree: str, path: str) -> str:
 
 def read_branch(work_tree: str) -> str:
     words = ["symbolic-ref", "--quiet", "--short", "HEAD"]
-    return run(words, work_tree, check=False).out.decode("utf-8", "replace").strip()
+    return run(words, work_tree, check=False).out.strip().decode("utf-8", "replace")

@@ -61,7 +61,7 @@ def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) 
     branch = run_git(["symbolic-ref", "--quiet", "HEAD"], root, env=env, check=False)
     return GitState(
         head=find_commit(root, "HEAD", env),
-        branch=os.fsdecode(branch.out).strip(),
+        branch=os.fsdecode(branch.out.strip()),
         operation=_find_operation(workspace.git_dir or ""),
         staged=hash_index(index),
     )
@@ -160,7 +160,7 @@ def _read_refs(workspace: Workspace) -> dict[str, str] | None:
         return None
     words = ["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)", *_REFS]
     out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
-    return dict(line.split(" ") for line in os.fsdecode(out).splitlines())
+    return dict(os.fsdecode(line).split(" ") for line in out.splitlines())
 
 
 def _find_commits(workspace: Workspace, ids: Iterable[str]) -> list[str]:
@@ -315,8 +315,8 @@ def find_branches(job: Job) -> dict[str, str]:
     out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
 
     branches = {}
-    for line in os.fsdecode(out).splitlines():
-        name, commit, place = line.split(" ", 2)
+    for line in out.splitlines():
+        name, commit, place = os.fsdecode(line).split(" ", 2)
         if place and os.path.realpath(place) != os.path.realpath(workspace.root):
             shown = escape_controls(name)
             message = f"the branch {shown} is checked out in {escape_controls(place)}"
