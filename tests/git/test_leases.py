@@ -18,7 +18,11 @@ SUBJECTS = {
     "b": ("claimed until 2027-03-02T13:00:00Z by Ada", BEGUN + 604_800, "Ada"),
     "c": ("claimed until tomorrow by Ada", BEGUN + 604_800, "Ada"),
     "d": ("mine", BEGUN + 604_800, "an unknown holder"),
-    "e": ("claimed until 2026-03-02T13:00:00Z by Ada\u2028refs/x", BEGUN + 3_600, "Ada"),
+    "e\u2028f": (
+        "claimed until 2026-03-02T13:00:00Z by Ada\u2028refs/x",
+        BEGUN + 3_600,
+        "Ada\u2028refs/x",
+    ),
 }
 
 
