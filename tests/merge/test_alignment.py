@@ -92,3 +92,9 @@ def test_the_anchors_of_a_long_rewrite_are_as_many_as_are_in_one_order() -> None
         version = rewrite(kept, "new")
         wanted = [(places[name], version.index(name)) for name in aligned]
         assert align(base, version) == wanted
+
+
+def test_items_behind_the_last_anchor_are_aligned_too() -> None:
+    base = [*(f"old {number}" for number in range(300)), "x", "1", "d", "d", "2"]
+    version = [*(f"new {number}" for number in range(300)), "x", "3", "d", "d", "4"]
+    assert align(base, version) == [(300, 300), (302, 302), (303, 303)]
