@@ -43,6 +43,7 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
     """
     if context.place.work_tree is None:
         return
+    from checkpoint_git.git.objects import find_commit
     from checkpoint_git.git.pushed import read_new_losses
     from checkpoint_git.git.staged import read_losses
     from checkpoint_git.protocols.pipeline import layout
@@ -54,7 +55,10 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
     for loss in losses:
         yield describe_loss("pipeline/changed", loss.path, loss.how)
 
-    for loss in read_new_losses(top, "HEAD", ["--remotes"], pattern):
+    head = find_commit(top, "HEAD")
+    if not head:
+        return
+    for loss in read_new_losses(top, head, ["--remotes"], pattern):
         if layout.find_skill(loss.path) and loss not in losses:
             finding = describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")
             yield finding._replace(hint=_restore_committed(loss.path))

@@ -131,6 +131,8 @@ def test_the_doctor_names_a_record_whose_commit_was_reverted(
             cwd=project,
         )
     assert ask_doctor(project) == []
+    repo.git("symbolic-ref", "HEAD", "refs/heads/without-a-commit")
+    assert ask_doctor(project) == []
 
 
 def test_a_folder_that_a_branch_has_linked_elsewhere_is_not_the_projects(project: Path) -> None:
