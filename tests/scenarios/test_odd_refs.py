@@ -10,13 +10,8 @@ ODD = "a\u2028b\u00a0c\u0085"
 
 READERS = [
     ["status"],
-    ["next"],
-    ["resume", "api"],
-    ["prime"],
     ["doctor"],
     ["report"],
-    ["log", "api"],
-    ["audit"],
     ["claim", "api"],
 ]
 
