@@ -72,9 +72,10 @@ def plain(node: jsontext.Node) -> Any:
 
 
 def _make_loader(base: Any) -> Any:
-    """PyYAML's own, with timestamps as texts."""
+    """PyYAML's own, with timestamps as texts, and "=", of which it makes no value."""
+    texts = (":timestamp", ":value")
     rows = {
-        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(texts)]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     return type("Loader", (base,), {"yaml_implicit_resolvers": rows})

@@ -85,6 +85,10 @@ def test_plain_words_and_numbers_are_what_yaml_1_1_takes_them_for() -> None:
     }
 
 
+def test_an_equals_sign_alone_is_a_text() -> None:
+    assert load("- {b: =}\n- =\n") == [{"b": "="}, "="]
+
+
 def test_line_ends_and_a_byte_order_mark_make_no_difference() -> None:
     assert load(decode("\ufeffa: 1\r\nb:\r\n- x\r\n".encode())) == {"a": 1, "b": ["x"]}
 
