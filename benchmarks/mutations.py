@@ -41,6 +41,7 @@ from benchmarks.oracles import (
     validator,
 )
 from checkpoint_git.core import jsontext, managed_block, yamltext
+from checkpoint_git.disk.discover import LONGEST_PATH
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
@@ -440,8 +441,11 @@ def read_tool_call(data: bytes, luck: random.Random) -> str:
     if call:
         find_loss(call.command, call.cwd, "/work")
     written = value.get("tool_input", {}).get("file_path") if call else None
-    is_lost = call and isinstance(written, str) and written and not call.paths
-    return "a file that is written is not seen" if is_lost else ""
+    if not call or not isinstance(written, str) or not written or call.paths:
+        return ""
+    if len(os.path.normpath(os.path.join("/work", written))) > LONGEST_PATH:
+        return ""  # nobody can write it
+    return "a file that is written is not seen"
 
 
 def read_graph(data: bytes, luck: random.Random) -> str:
