@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import io
 import json
+import os
 import random
 import re
 import string
@@ -41,10 +42,10 @@ from benchmarks.oracles import (
     validator,
 )
 from checkpoint_git.core import jsontext, managed_block, yamltext
-from checkpoint_git.disk.discover import LONGEST_PATH
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk.discover import LONGEST_PATH
 from checkpoint_git.git import leases
 from checkpoint_git.git.history.claims import CommitMessage, find_claims
 from checkpoint_git.merge.file import merge_file

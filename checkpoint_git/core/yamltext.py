@@ -64,7 +64,12 @@ def decode(data: bytes) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise YamlTextError("yaml/not-utf8", "it is not UTF-8 text", line) from None
 
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    before, mark, _ = f"\n{text}".partition("\n\ufeff")
+    if mark:  # PyYAML's two parsers disagree about it
+        line = before.count("\n") + 1
+        raise YamlTextError("yaml/syntax", "a line begins with a byte order mark", line, 1)
+    return text
 
 
 def load(text: str) -> Any:

@@ -56,6 +56,7 @@ def test_what_is_dangerous_or_unclear_is_refused(text: str, code: str) -> None:
     [
         (b"a: \xff\n", "yaml/not-utf8"),
         (b"a: \0\n", "yaml/syntax"),
+        (b"\xef\xbb\xbf\xef\xbb\xbfa: b\n", "yaml/syntax"),
         (b"a" * (MAX_BYTES + 1), "yaml/too-large"),
     ],
 )
@@ -91,6 +92,13 @@ def test_an_equals_sign_alone_is_a_text() -> None:
 
 def test_line_ends_and_a_byte_order_mark_make_no_difference() -> None:
     assert load(decode("\ufeffa: 1\r\nb:\r\n- x\r\n".encode())) == {"a": 1, "b": ["x"]}
+
+
+def test_a_byte_order_mark_within_is_told_with_its_line() -> None:
+    with pytest.raises(YamlTextError) as caught:
+        decode(b"a: 1\nb:\n\xef\xbb\xbf  c: 2\n")
+    assert (caught.value.line, caught.value.column) == (3, 1)
+    assert load(decode("a: \ufeffb\n".encode())) == {"a": "\ufeffb"}
 
 
 def test_a_mistake_is_told_with_its_line_and_column() -> None:
