@@ -150,7 +150,7 @@ def _read_odd_arrivals(
         yield tip, arrivals
 
     if max(len(tips), len(paths)) > _MOST_LISTED:
-        message = "submodules or names with a line break in too many refs or files to look at all"
+        message = "too many refs or files to check for submodules and names with a line break"
         raise CheckpointError(message, f"push at most {_MOST_LISTED} refs and such files at once")
 
 
@@ -185,7 +185,7 @@ def read_received_losses(
         if found:
             yield line, found
     if len(created) > _MOST_NEW_REFS:
-        message = "records were changed or removed behind too many new refs to look at each"
+        message = "too many new refs to check for changed or removed records"
         raise CheckpointError(message, f"push at most {_MOST_NEW_REFS} new refs at once")
 
 

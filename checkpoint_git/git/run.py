@@ -81,7 +81,7 @@ _KNOWN_TROUBLE: tuple[tuple[bytes, AnyHint], ...] = (
     (b"not a git repository", advise("go into a repository, or make one", "git", "init")),
     (
         b"git diff --no-index",  # the usage of a diff without a repository
-        advise("git reads no repository here, and shows why", "git", "status"),
+        advise("git cannot read this repository; see why", "git", "status"),
     ),
     (b"for refs/worktree/checkpoint/", _SET_ASIDE),
     (b"lazy fetching disabled", LACKING),

@@ -144,8 +144,8 @@ def describe_lock(path: str) -> AnyHint:
 def _read_age(path: str) -> float:
     """Return seconds, -1 if there is no such file.
 
-    A time in the future is as far from now as its age is known: the clock was set back, and no git
-    that runs now wrote it.
+    A file from the future counts by its distance from now: the clock was set back since, and no git
+    that still runs wrote it.
     """
     try:
         return abs(time.time() - os.lstat(path).st_mtime)

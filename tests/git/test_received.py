@@ -182,16 +182,24 @@ def test_a_record_that_a_push_changes_is_seen_on_a_known_and_on_a_new_branch(rep
         ]
 
 
+SUBMODULE = ".checkpoints/a.checkpoint.json"
+
+
+def commit_submodule(repo: GitRepo, head: str) -> str:
+    """Return a commit on top of head that has a submodule at a checkpoint's path."""
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{head},{SUBMODULE}")
+    repo.git("commit", "-q", "-m", "a submodule")
+    commit = repo.git("rev-parse", "HEAD")
+    repo.git("reset", "-q", "--hard", head)
+    return commit
+
+
 def test_a_submodule_at_a_checkpoints_path_arrives_without_a_size(repo: GitRepo) -> None:
     head = repo.commit()
-    mode, path = "160000", ".checkpoints/a.checkpoint.json"
-    repo.git("update-index", "--add", "--cacheinfo", f"{mode},{head},{path}")
-    repo.git("commit", "-q", "-m", "a submodule")
-    tip = repo.git("rev-parse", "HEAD")
-    repo.git("reset", "-q", "--hard", head)
+    tip = commit_submodule(repo, head)
     other = repo.git("commit-tree", f"{head}^{{tree}}", "-p", head, "-m", "no checkpoint")
     arrivals = list(read_arrivals(str(repo.path), [other, tip], os.environ))
-    assert arrivals == [(tip, [ReceivedFile(path, mode, head, -1)])]
+    assert arrivals == [(tip, [ReceivedFile(SUBMODULE, "160000", head, -1)])]
 
 
 def test_each_branch_that_a_push_moves_is_asked_for_what_it_loses(repo: GitRepo) -> None:
@@ -222,23 +230,19 @@ def test_more_refs_than_are_looked_at_are_refused_unless_there_is_nothing_to_los
     monkeypatch.setattr(received, "_MOST_LISTED", 1)
     repo.write("records/1.json", "1\n")
     first = repo.commit()
-    mode, path = "160000", ".checkpoints/a.checkpoint.json"
-    repo.git("update-index", "--add", "--cacheinfo", f"{mode},{first},{path}")
-    repo.git("commit", "-q", "-m", "a submodule")
-    odd = repo.git("rev-parse", "HEAD")
-    repo.git("reset", "-q", "--hard", first)
+    odd = commit_submodule(repo, first)
     repo.write("records/1.json", "2\n")
     edited = repo.commit()
     repo.git("reset", "-q", "--hard", first)
 
     top, env = str(repo.path), os.environ
-    with pytest.raises(CheckpointError, match="in too many refs or files"):
+    with pytest.raises(CheckpointError, match="too many refs or files to check"):
         list(read_arrivals(top, [edited, odd], env))
     assert [tip for tip, _ in read_arrivals(top, [odd], env)] == [odd]
 
     lines = [Received(ZERO, tip, f"refs/heads/{tip}") for tip in (odd, edited)]
     tips = {odd: odd, edited: edited}
-    with pytest.raises(CheckpointError, match="behind too many new refs"):
+    with pytest.raises(CheckpointError, match="too many new refs to check"):
         list(read_received_losses(top, lines, tips, "records/*.json", env))
     assert list(read_received_losses(top, lines[1:], tips, "records/*.json", env)) == [
         (lines[1], [Loss("records/1.json", "changed")])
