@@ -184,7 +184,7 @@ class _Reverts:
         if not (claims.reverted or claims.undone) or self.find_undoer(commit.id, mark):
             return 0
         bit = self._next
-        self._next += bit
+        self._next <<= 1
         for reference in claims.reverted:
             self._by_reference.setdefault(reference, []).append((bit, commit))
         for name in claims.undone:
